@@ -1,4 +1,5 @@
 // The lines of a chunk of a batch of requests: each is a request of its own, with a line of its own as its answer.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BatchEndpoint, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
 import type { Infer } from './batch-answers.ts'
 
@@ -28,8 +29,12 @@ export async function answerLines(
   const own = AbortSignal.any([signal, failed.signal])
   const answers: AnsweredLine[] = []
   const left = items.entries()
+  // Reading a line of a megabyte takes milliseconds: one line a turn, however many begin together.
+  let turn = Promise.resolve()
+  const ownTurn = () => (turn = turn.then(() => nextTurn()))
   const drain = async () => {
     for (const [at, line] of left) {
+      await ownTurn()
       own.throwIfAborted()
       const id = requestId(batchId, start + at)
       answers[at] = await infer.answerLine({ id, accountId, apiKeyId, endpoint, line }, own)

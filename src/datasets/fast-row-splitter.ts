@@ -1,5 +1,5 @@
 // Splits flat rows (objects of strings and numbers) fast, without looking at every byte.
-import { parseRun } from './validate-row.ts'
+import { parseRun } from '../domain/validate-row.ts'
 
 const [comma, closeBrace, newline, space] = [0x2c, 0x7d, 0x0a, 0x20]
 

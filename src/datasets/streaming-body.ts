@@ -3,17 +3,19 @@ import { invalidInput } from '../domain/service-error.ts'
 import { createJsonEnvelope } from './json-envelope.ts'
 import { takeFlatRows } from './fast-row-splitter.ts'
 import { createArrayScanner, type ElementEnds } from './json-rows.ts'
-import { validateRun, maxRowDepth, isBlank, rowTooLarge } from './validate-row.ts'
+import { validateRun, maxRowDepth, isBlank, rowTooLarge } from '../domain/validate-row.ts'
 
 const newline = 0x0a
 const endBracket = 0x5d
 
 const rowLimitBytes = 16 * 1024 * 1024
+/** A row of this size is checked in some milliseconds. */
+const largeRowBytes = 1024 * 1024
 /** After this many chunks in succession that the fast splitter could not split, it is no longer tried. */
 const maxUnfit = 3
 
-/** Whole rows of one field, a row a line. */
-export type Lines = { field: string; bytes: Buffer }
+/** Whole rows of one field, a row a line. `unchecked`: the path of a large row that nobody has looked at yet. */
+export type Lines = { field: string; bytes: Buffer; unchecked?: string }
 
 /** Splits a body whose `fields` are arrays of rows. Every method throws ServiceError invalid_input or payload_too_large. */
 export function splitStreamingBody({ fields, restLimitBytes }: { fields: readonly string[]; restLimitBytes: number }) {
@@ -82,9 +84,12 @@ function createRowArray(field: string) {
     waiting = []
     waitingBytes = 0
     const end = bytes.length - 1
-    if (!add(bytes.subarray(0, end), [end], isClosed)) return
+    const row = bytes.subarray(0, end)
+    const isLarge = end > largeRowBytes && !isBlank(row)
+    if (isLarge) rowCount++
+    else if (!add(row, [end], isClosed)) return
     bytes[end] = newline
-    found.push({ field, bytes })
+    found.push({ field, bytes, ...(isLarge && { unchecked: `${field}[${rowCount - 1}]` }) })
   }
 
   function takeRun(chunk: Buffer, from: number, ends: number[], isClosed: boolean, found: Lines[]) {

@@ -19,9 +19,12 @@ export type ChatMessage = {
 /** A function that the model may call; `parameters` is a JSON schema. */
 export type ChatTool = { name: string; description?: string; parameters: Record<string, unknown> }
 
+/** V8 copies no text for `+`, as it does for `join`: most callers need the length only. */
+export const textOfParts = (parts: readonly { text: string }[]) => parts.reduce((text, part) => text + part.text, '')
+
 /** For people, length limits and comparisons. Models read the chat template's text instead. */
 export const plainChat = (messages: readonly ChatMessage[]) =>
-  // V8 copies no text for `+`, as it does for `join`: most callers need the length only.
+  // As in textOfParts.
   messages.reduce(
     (text, { role, content, calls }, at) => `${text}${at === 0 ? '' : '\n'}${role}: ${content}${plainCalls(calls)}`,
     '',

@@ -122,7 +122,7 @@ function* itemsIn(lines: Uint8Array, isFile: boolean): Generator<EvalItem> {
       continue
     }
     if (line.length > lineCharacters) throw wrong(`line ${number} has more than ${lineCharacters} characters.`)
-    const excess = count(line)
+    const excess = count.add(line)
     if (excess === tooDeep) throw wrong(`line ${number} ${excess}.`)
     if (excess !== null) throw wrong(`the file ${excess} up to line ${number}. Split it.`)
     yield itemOf(line, number)

@@ -22,18 +22,23 @@ export type CompletionInput = GenerationInput & {
 
 const defaultMaxTokens = 256
 
-/** An untyped output is `{output}`. */
-export async function complete(servers: Servers, input: CompletionInput): Promise<Completions> {
-  const { outputType, shape = null, prompts, sampling, baseModel } = input
+/** Looks at the lengths only. @throws ServiceError invalid_input for a prompt that is certainly too long */
+export function requireShort({ baseModel, prompts }: Pick<CompletionInput, 'baseModel' | 'prompts'>) {
   const { contextLength } = baseModel
   const most = (prompt: Prompt) => (isText(prompt) ? maxTextCharacters(contextLength) : contextLength)
   const tooLong = prompts.findIndex((prompt) => prompt.length > most(prompt))
   if (tooLong >= 0) throw promptTooLong(baseModel, tooLong)
+}
+
+/** An untyped output is `{output}`. */
+export async function complete(servers: Servers, input: CompletionInput): Promise<Completions> {
+  const { outputType, shape = null, prompts, sampling, baseModel } = input
+  requireShort(input)
   const asked = { ...input, prompts: prompts.filter(isText) }
   if (outputType) return completeTyped(servers, { ...asked, outputType })
   if (shape)
     return shape.kind === 'calls' ? completeCalls(servers, asked, shape) : completeShaped(servers, asked, shape)
-  const maxTokens = Math.min(sampling.maxTokens ?? defaultMaxTokens, contextLength)
+  const maxTokens = Math.min(sampling.maxTokens ?? defaultMaxTokens, baseModel.contextLength)
   const rows = prompts.map((prompt, index) => ({ index, prompt }))
   const choices = await generate(servers, input, [{ rows, grammar: null, maxTokens }], sampling.seed)
   return {

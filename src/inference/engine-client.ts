@@ -4,7 +4,8 @@ import { messageOnWire, toolOnWire, type ChatMessage, type ChatTool } from '../d
 import { isText, type Prompt, type TextLengths } from '../domain/prompt.ts'
 import type { AnswerRoom } from '../domain/answer-room.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
-import { EngineLost, EngineRefusal, exchange, type Endpoint } from './engine-exchange.ts'
+import { isLargeJson, jsonPieces } from '../json-pieces.ts'
+import { EngineLost, EngineRefusal, exchange, type Endpoint, type Payload } from './engine-exchange.ts'
 import { eventsOf } from './sse.ts'
 
 export { EngineLost, EngineRefusal, type Endpoint } from './engine-exchange.ts'
@@ -56,7 +57,7 @@ export async function streamCompletion(
   onText: (piece: string, logprobs?: unknown) => void,
 ): Promise<{ choices: Choice[]; usage: Usage }> {
   const body = { ...bodyOf(request), stream: true, stream_options: { include_usage: true } }
-  const incoming = await exchange(endpoint, 'POST', pathOf(request), signal, JSON.stringify(body))
+  const incoming = await exchange(endpoint, 'POST', pathOf(request), signal, await written(body))
   if (incoming.statusCode !== 200) refuse(endpoint, incoming.statusCode ?? 0, await incoming.whole(readText))
   let text = ''
   let finishReason: string | null = null
@@ -216,9 +217,25 @@ async function send(
   body: unknown,
   room?: AnswerRoom,
 ) {
-  const incoming = await exchange(endpoint, method, path, signal, body === undefined ? '' : JSON.stringify(body))
+  const incoming = await exchange(endpoint, method, path, signal, body === undefined ? [] : await written(body))
   const text = room ? await readWithin(room, incoming.pieces()) : await incoming.whole(readText)
   return incoming.statusCode === 200 ? parse(text, 200) : refuse(endpoint, incoming.statusCode ?? 0, text)
+}
+
+let lastWritten: Promise<unknown> = Promise.resolve()
+
+/** Others have their turns while a large body is written. Large ones are written one after the other, because all pieces of a turn add up. */
+async function written(body: unknown): Promise<Payload> {
+  if (!isLargeJson(body)) return [JSON.stringify(body)]
+  const writing = lastWritten.then(() => inPieces(body))
+  lastWritten = writing.catch(() => undefined)
+  return writing
+}
+
+async function inPieces(body: unknown): Promise<Buffer[]> {
+  const pieces: Buffer[] = []
+  for await (const piece of jsonPieces(body)) pieces.push(Buffer.from(piece))
+  return pieces
 }
 
 /** Leaves the connection, and so ends the engine's work, when the room is used up. */

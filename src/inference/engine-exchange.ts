@@ -53,13 +53,16 @@ export type Incoming = {
   pieces: () => AsyncIterable<Buffer>
 }
 
+/** The pieces of the body. One text is sent together with the head. */
+export type Payload = [string] | Buffer[]
+
 /** A kept connection that the server has just closed is no lost server: try once more on another connection. */
 export async function exchange(
   endpoint: Endpoint,
   method: string,
   path: string,
   signal: AbortSignal,
-  payload: string,
+  payload: Payload,
 ): Promise<Incoming> {
   for (;;) {
     const incoming = await exchangeOnce(endpoint, method, path, signal, payload)
@@ -86,14 +89,14 @@ function readable(endpoint: Endpoint, incoming: IncomingMessage, signal: AbortSi
 }
 
 /** @returns null when the server had closed the kept connection already */
-function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, payload: string) {
+function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: AbortSignal, payload: Payload) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | null>()
   const url = new URL(path, endpoint.url)
   const { request, agent } = agents[url.protocol as keyof typeof agents]
   const headers = {
     authorization: `Bearer ${endpoint.token}`,
     'content-type': 'application/json',
-    'content-length': Buffer.byteLength(payload),
+    'content-length': payload.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0),
     ...(endpoint.accountId !== undefined && { 'x-anneal-account': endpoint.accountId }),
   }
   const outgoing = request(url, { method, agent, headers, signal }, resolve)
@@ -108,8 +111,10 @@ function exchangeOnce(endpoint: Endpoint, method: string, path: string, signal: 
     else if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(null)
     else reject(lost(endpoint, error))
   })
+  const last = payload.at(-1) ?? ''
+  for (const piece of payload.slice(0, -1)) outgoing.write(piece)
   // As text, so that Node writes head and body at once.
-  outgoing.end(payload)
+  outgoing.end(last)
   return promise
 }
 

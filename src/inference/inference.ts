@@ -13,7 +13,7 @@
 //   schema-threads, schema-operations           work on JSON schemas, beside the event loop where it is large
 import { ServiceError } from '../domain/service-error.ts'
 import { createAdapterLoader } from './adapters.ts'
-import { complete, type CompletionInput } from './completion.ts'
+import { complete, requireShort, type CompletionInput } from './completion.ts'
 import { whileAnswered } from './progress-timeout.ts'
 import { embed, type EmbeddingInput } from './embedding.ts'
 import { listModels } from './engine-client.ts'
@@ -126,6 +126,8 @@ export function createInference(dependencies: InferenceDependencies) {
 
     /** @throws ServiceError invalid_input naming a prompt by its position, quota_exceeded, unavailable; the signal's reason */
     async complete({ rows, ...input }: CompletionInput & RetrievedRows): Promise<Completions & UsedRows> {
+      // First: a conversation of 64 MB becomes one text only when its characters are looked at.
+      requireShort(input)
       assertWellFormed(input.prompts)
       if (input.prompts.length === 0) return { outputs: [], finishReasons: [] }
       return accept(input, input.prompts.length, async (servers, signal, onAnswer) => {

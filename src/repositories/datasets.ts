@@ -39,6 +39,9 @@ type NewDatasetVersion = Pick<DatasetVersion, 'id' | 'accountId' | 'datasetId' |
   uploadBytes?: number
 }
 
+/** Prisma unpacks the rows of 10,000 files for a tenth of a second, during which the process answers nobody. */
+const filesAtOnce = 1000
+
 export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
   async newestVersion(accountId: string, datasetId: string): Promise<FoundVersion | null> {
     const [version] = await run<FoundVersion>(newestVersion, [accountId, datasetId])
@@ -114,7 +117,8 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     { after, limit, isOldestFirst, purpose = null }: FilePage,
   ): Promise<DatasetFile[]> {
     const direction = isOldestFirst ? 'asc' : 'desc'
-    const rows = await db.datasetVersion.findMany({
+    const orderBy = [{ createdAt: direction }, { id: direction }] as const
+    const listed = await db.datasetVersion.findMany({
       where: {
         accountId,
         fileName: { not: null },
@@ -122,11 +126,18 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
         ...notExpired(),
         ...(purpose !== null && { purpose: purpose === 'fine-tune' ? null : purpose }),
       },
-      orderBy: [{ createdAt: direction }, { id: direction }],
+      orderBy: [...orderBy],
       take: limit,
+      select: { id: true },
       ...(after === null ? {} : { cursor: { id: after }, skip: 1 }),
     })
-    return rows.map(fileOf)
+    const files: DatasetFile[] = []
+    for (let start = 0; start < listed.length; start += filesAtOnce) {
+      const ids = listed.slice(start, start + filesAtOnce).map(({ id }) => id)
+      const rows = await db.datasetVersion.findMany({ where: { id: { in: ids } }, orderBy: [...orderBy] })
+      for (const row of rows) files.push(fileOf(row))
+    }
+    return files
   },
 
   /** Counts received bytes that are only a part of a file. No list shows them. */

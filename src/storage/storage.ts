@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createStoreTransport, storeTimeouts, type StoreTimeouts, type StoreTransport } from './store-transport.ts'
 import { canJoin, copyInParts, joinObjects, joinParts, MultipartClient, presignParts, type Piece } from './multipart.ts'
-import { uploadStream } from './upload-stream.ts'
+import { uploadBytes, uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = {
   endpoint: string
@@ -127,7 +127,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     },
 
     async write(key: string, body: Buffer | Readable) {
-      if (Buffer.isBuffer(body)) await client.putObject(bucket, key, body)
+      if (Buffer.isBuffer(body)) await uploadBytes({ client, transport, bucket, key }, body)
       else await uploadStream({ client, transport, bucket, key }, body as AsyncIterable<Buffer>)
     },
 

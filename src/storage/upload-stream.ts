@@ -25,7 +25,7 @@ type Part = { part: number; etag: string }
 
 /** @returns the size in bytes. When it throws or is aborted, neither an object nor parts are left. */
 export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>): Promise<number> {
-  const { client, transport, bucket, key, signal } = target
+  const { client, bucket, key, signal } = target
   let uploadId: string | undefined
   const parts: Part[] = []
   let sending: Promise<void> = Promise.resolve()
@@ -36,8 +36,7 @@ export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>
       await sending
       signal?.throwIfAborted()
       if (block.isLast && uploadId === undefined) {
-        const url = await client.presignedPutObject(bucket, key, partUrlSeconds)
-        await put(transport, url, block.bytes, signal)
+        await uploadBytes(target, block.bytes)
         return sizeBytes
       }
       uploadId ??= await client.initiateNewMultipartUpload(bucket, key, {})
@@ -55,6 +54,12 @@ export async function uploadStream(target: Target, chunks: AsyncIterable<Buffer>
     await client.removeObject(bucket, key).catch(() => undefined)
     throw error
   }
+}
+
+/** In one request. minio's own method would hash the bytes at once. */
+export async function uploadBytes({ client, transport, bucket, key, signal }: Target, bytes: Buffer) {
+  const url = await client.presignedPutObject(bucket, key, partUrlSeconds)
+  await put(transport, url, bytes, signal)
 }
 
 async function sendPart(

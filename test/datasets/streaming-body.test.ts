@@ -49,6 +49,21 @@ test('rows leave as JSON Lines and the rest stays, however the body is cut', () 
     }
 })
 
+test('a row of more than a megabyte that came in pieces is left to be checked elsewhere', () => {
+  const large = { input: 'a'.repeat(1 << 20), output: 'b' }
+  const body = Buffer.from(JSON.stringify({ data: [...rows, large, ...rows] }))
+  const rowBody = splitStreamingBody({ fields: ['data'], restLimitBytes: 1 << 20 })
+  const pieces = Array.from({ length: Math.ceil(body.length / 65_536) }, (_, at) =>
+    Buffer.from(body.subarray(at * 65_536, (at + 1) * 65_536)),
+  )
+  const found = pieces.flatMap((piece) => rowBody.push(piece))
+  const unchecked = found.filter((lines) => lines.unchecked !== undefined)
+  assert.deepEqual(unchecked, [
+    { field: 'data', bytes: Buffer.from(`${JSON.stringify(large)}\n`), unchecked: 'data[3]' },
+  ])
+  assert.equal(rowBody.rowCount('data'), 7)
+})
+
 test('two fields of rows are told apart, in any order and with anything between them', () => {
   const more = [{ q: 1 }, { q: '[' }]
   for (const body of [

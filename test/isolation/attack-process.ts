@@ -10,6 +10,7 @@ export type AttackOrder = {
   apiKey: string
   baseModel: string
   prepared: Prepared
+  parts: readonly string[]
 }
 /** After `over` the attacker only looks at what became of its work. */
 export type AttackReport = { kind: 'underway' } | { kind: 'over' } | { kind: 'ended'; record: AttackRecord }
@@ -23,7 +24,7 @@ export type AttackProcess = {
 }
 
 export function startAttack({ name, seconds }: Attack, stage: Stage, prepared: Prepared): AttackProcess {
-  const { connection, attacker } = stage
+  const { connection, attacker, parts } = stage
   // Detached: Linux shares the processors between sessions, and the probes need a share of their own.
   const child = fork(join(import.meta.dirname, 'attacker.ts'), { execArgv: [], detached: true })
   const underway = Promise.withResolvers<void>()
@@ -41,7 +42,7 @@ export function startAttack({ name, seconds }: Attack, stage: Stage, prepared: P
   // The caller hears of a failure when it awaits the end.
   ended.promise.catch(() => undefined)
   const { apiUrl, baseModel } = connection
-  child.send({ name, seconds, apiUrl, apiKey: attacker.apiKey, baseModel, prepared } satisfies AttackOrder)
+  child.send({ name, seconds, apiUrl, apiKey: attacker.apiKey, baseModel, prepared, parts } satisfies AttackOrder)
   return {
     underway: Promise.race([underway.promise, ended.promise]),
     ended: ended.promise,

@@ -6,7 +6,15 @@ import type { Account, Answer, Ask } from './accounts.ts'
 /** `npm test` asks each probe a few times on a shared stack; `npm run test:isolation` measures at the full size. */
 export type Size = 'short' | 'full'
 
-export type Stage = { connection: Connection; homeDir: string; size: Size; attacker: Account; victim: Account }
+export type Stage = {
+  connection: Connection
+  homeDir: string
+  size: Size
+  /** Of the attack, by name; none means all. */
+  parts: readonly string[]
+  attacker: Account
+  victim: Account
+}
 
 /** What `prepare` made, by name: ids, addresses, model names. It crosses a process boundary as JSON. */
 export type Prepared = Record<string, string[]>
@@ -46,6 +54,8 @@ export type Attacker = {
   apiUrl: string
   apiKey: string
   prepared: Prepared
+  /** As the stage has them. */
+  parts: readonly string[]
   signal: AbortSignal
   /** Each answer is counted. */
   ask: Ask

@@ -15,13 +15,13 @@ process.once('message', (order: AttackOrder) => {
 })
 process.once('disconnect', () => process.exit(1))
 
-async function run({ name, seconds, apiUrl, apiKey, baseModel, prepared }: AttackOrder) {
+async function run({ name, seconds, ...order }: AttackOrder) {
   const tally = createTally()
   const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(seconds * 1000)])
   // Each connection listens.
   setMaxListeners(0, signal)
   signal.addEventListener('abort', () => report({ kind: 'over' }))
-  const ask = createAsk(apiUrl, apiKey)
+  const ask = createAsk(order.apiUrl, order.apiKey)
   const countedAsk: Ask = async (method, path, body, askSignal = signal) => {
     const answer = await ask(method, path, body, askSignal)
     tally.count(answer)
@@ -29,7 +29,7 @@ async function run({ name, seconds, apiUrl, apiKey, baseModel, prepared }: Attac
   }
   const calls = { ...tally, ask: countedAsk, underway: () => report({ kind: 'underway' }) }
   const share = measureShare()
-  await findAttack(name).run({ baseModel, apiUrl, apiKey, prepared, signal, ...calls })
+  await findAttack(name).run({ ...order, signal, ...calls })
   const processorShare = share()
   report({ kind: 'ended', record: { ...tally.record(), processorShare } })
   process.disconnect()

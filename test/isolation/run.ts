@@ -10,10 +10,11 @@ import { openStage, withStack } from './stack.ts'
 import { tablesOf } from './table.ts'
 import { judge } from './verdict.ts'
 
-const usage = `npm run test:isolation [-- [--only NAME,...] [--attach FILE] [--max-ratio N] [--json] | --list]
+const usage = `npm run test:isolation [-- [--only NAME,...] [--parts NAME,...] [--attach FILE] [--max-ratio N] [--json] | --list]
   Each attack strikes a stack of its own, about two minutes each on two cores. Ends with 1 when the victim was refused or
   slowed down, when a process was restarted, or when the attacker got a wrong answer.
   --only NAME      attacks by their names, with commas between
+  --parts NAME     parts of the attack, with commas between: of single-requests, the names of routes
   --attach FILE    the connection.json of a running stack, which is used for all attacks that need no settings of their own
   --max-ratio N    the victim's p99 under attack over its p99 alone may be at most this (3)
   --json           the results as JSON instead of tables
@@ -22,6 +23,7 @@ const usage = `npm run test:isolation [-- [--only NAME,...] [--attach FILE] [--m
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
+    parts: { type: 'string' },
     attach: { type: 'string' },
     'max-ratio': { type: 'string', default: '3' },
     json: { type: 'boolean' },
@@ -60,12 +62,14 @@ async function main(chosen: readonly Attack[]): Promise<number> {
 }
 
 async function strike(attack: Attack): Promise<AttackResult | null> {
-  if (values.attach === undefined) return withStack(attack.settings ?? {}, (stage) => runAttack(attack, stage))
+  const parts = values.parts?.split(',') ?? []
+  if (values.attach === undefined)
+    return withStack({ settings: attack.settings ?? {}, parts }, (stage) => runAttack(attack, stage))
   if (attack.settings) {
     say('  skipped: it needs a stack with settings of its own')
     return null
   }
-  return runAttack(attack, await openStage(dirname(resolve(invocationDir, values.attach)), 'full'))
+  return runAttack(attack, await openStage(dirname(resolve(invocationDir, values.attach)), 'full', parts))
 }
 
 /** Beside the results, which may be JSON. */

@@ -17,7 +17,10 @@ const stackSettings = {
 }
 
 /** Ends the stack and removes its data afterwards, also when `use` fails. */
-export async function withStack<T>(settings: NodeJS.ProcessEnv, use: (stack: Stage) => Promise<T>): Promise<T> {
+export async function withStack<T>(
+  { settings, parts }: { settings: NodeJS.ProcessEnv; parts: readonly string[] },
+  use: (stack: Stage) => Promise<T>,
+): Promise<T> {
   const homeDir = mkdtempSync(join(tmpdir(), 'anneal-isolation-'))
   const env = { ...process.env, ...stackSettings, ...settings }
   const supervisor = spawnNode(startArguments(homeDir), env)
@@ -33,7 +36,7 @@ export async function withStack<T>(settings: NodeJS.ProcessEnv, use: (stack: Sta
         })
       void exited.then(() => reject(new Error(`The stack ended:\n${output}`)))
     })
-    return await use(await openStage(homeDir, 'full'))
+    return await use(await openStage(homeDir, 'full', parts))
   } finally {
     await new Promise((resolve) => spawnNode(stopArguments(homeDir), env).once('close', resolve))
     await exited
@@ -42,10 +45,10 @@ export async function withStack<T>(settings: NodeJS.ProcessEnv, use: (stack: Sta
 }
 
 /** Two accounts of their own on a stack that is up. */
-export async function openStage(homeDir: string, size: Size): Promise<Stage> {
+export async function openStage(homeDir: string, size: Size, parts: readonly string[] = []): Promise<Stage> {
   const connection = readConnection(describeHome(homeDir))
   if (!connection) throw new Error(`No service is ready in ${homeDir}.`)
   const attacker = await openAccount(connection, 'attacker')
   const victim = await openAccount(connection, 'victim')
-  return { connection: connection satisfies Connection, homeDir, size, attacker, victim }
+  return { connection: connection satisfies Connection, homeDir, size, parts, attacker, victim }
 }

@@ -76,7 +76,8 @@ suite('an object that is stored before its row commits', () => {
 
 suite('rows and files of a request', () => {
   const options = { fields: ['data'], limitBytes: 1e6, restLimitBytes: 1e6 }
-  const receive = { options, idempotencyKey: undefined, signal: () => new AbortController().signal }
+  const signal = () => new AbortController().signal
+  const receive = { options, idempotencyKey: undefined, signal, checkRow: (bytes: Buffer) => Promise.resolve(bytes) }
   const send = ({ ctx }: ReturnType<typeof stores>, after = () => {}) =>
     ingestRows(
       { ctx, ...receive, body: [Buffer.from('{"data": [{"input": "a", "output": "b"}]}')] },

@@ -12,12 +12,15 @@ export function keepsEmpty<T extends Schema>(schema: T): T {
   return schema
 }
 
-/** @returns `value` without the empty optional fields of its objects; `value` itself if there are none */
+/**
+ * @returns `value` without the empty optional fields of its objects; `value` itself if there are none. A list that is too long is cut
+ * behind the first item that is too many, because its items may be a hundred thousand
+ */
 export function withoutEmpty(schema: Schema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !holdsOptional(schema)) return value
   const def = definitionOf(schema)
   if (def.type === 'union') return inUnion(def.options, value)
-  if (Array.isArray(value)) return def.type === 'array' ? inList(def.element, value) : value
+  if (Array.isArray(value)) return def.type === 'array' ? inList(def.element, withinLength(def, value)) : value
   if (def.type === 'record') return inMap(def.valueType, value)
   return def.type === 'object' ? inObject(def, value) : value
 }
@@ -29,6 +32,14 @@ function definitionOf(schema: Schema): z.core.$ZodTypes['_zod']['def'] {
   if (def.type !== 'pipe') return def
   // A transform comes first in a schema that puts values into another form before it reads them.
   return definitionOf(definitionOf(def.in).type === 'transform' ? def.out : def.in)
+}
+
+/** zod looks at the length after all items. */
+function withinLength({ checks = [] }: z.core.$ZodArrayDef, list: unknown[]): unknown[] {
+  const [most = Infinity] = (checks as z.core.$ZodChecks[]).flatMap(({ _zod: { def } }) =>
+    def.check === 'max_length' ? [def.maximum] : [],
+  )
+  return list.length > most + 1 ? list.slice(0, most + 1) : list
 }
 
 const known = new WeakMap<Schema, boolean>()
@@ -65,17 +76,35 @@ function inMap(valueType: Schema, map: object): object {
   return entries.some(([name, each]) => each !== map[name as keyof typeof map]) ? Object.fromEntries(entries) : map
 }
 
+/** Goes through the names of the schema, because a client may send many others. */
 function inObject(def: z.core.$ZodObjectDef, object: object): object {
-  let isChanged = false
-  const entries = Object.entries(object).flatMap(([name, each]: [string, unknown]): [string, unknown][] => {
-    const schema = Object.hasOwn(def.shape, name) ? def.shape[name] : undefined
-    const inner = schema ? withoutEmpty(schema, each) : each
-    // null asks for nothing, so an unknown field may have it.
-    const isAbsent = schema ? isEmptyIn(schema, inner) : isStrict(def) && inner === null
-    isChanged ||= isAbsent || inner !== each
-    return isAbsent ? [] : [[name, inner]]
-  })
-  return isChanged ? Object.fromEntries(entries) : object
+  const given = object as Record<string, unknown>
+  const changed = new Map<string, unknown>()
+  for (const [name, schema] of fieldsOf(def)) {
+    const each = given[name]
+    if (each === undefined || !Object.hasOwn(given, name)) continue
+    const inner = withoutEmpty(schema, each)
+    if (isEmptyIn(schema, inner)) changed.set(name, absent)
+    else if (inner !== each) changed.set(name, inner)
+  }
+  // null asks for nothing, so an unknown field may have it.
+  const isUnknownNull = isStrict(def)
+    ? (name: string) => given[name] === null && !Object.hasOwn(def.shape, name)
+    : () => false
+  const names = Object.keys(given)
+  if (changed.size === 0 && !names.some(isUnknownNull)) return object
+  const left = names.filter((name) => changed.get(name) !== absent && !isUnknownNull(name))
+  return Object.fromEntries(left.map((name) => [name, changed.get(name) ?? given[name]]))
+}
+
+const absent = Symbol('absent')
+
+const fields = new WeakMap<object, [string, Schema][]>()
+
+function fieldsOf({ shape }: z.core.$ZodObjectDef): [string, Schema][] {
+  const found = fields.get(shape) ?? Object.entries(shape)
+  fields.set(shape, found)
+  return found
 }
 
 /** Reads the value as the alternative that it can only be, or else as the one that finds the fewest problems. */
@@ -94,11 +123,25 @@ function canBe(option: Schema, value: object): boolean {
   if (def.type === 'union') return def.options.some((each) => canBe(each, value))
   if (Array.isArray(value)) return def.type === 'array' || def.type === 'tuple'
   if (def.type !== 'object') return def.type === 'record'
-  return Object.entries(def.shape).every(([name, field]) => {
-    const word = definitionOf(field)
+  return wordsOf(def).every(({ name, words, isOptional }) => {
     const given: unknown = value[name as keyof typeof value] ?? null
-    return word.type !== 'literal' || (given === null ? isOptional(field) : word.values.includes(given as string))
+    return given === null ? isOptional : words.includes(given)
   })
+}
+
+type Words = { name: string; words: readonly unknown[]; isOptional: boolean }[]
+
+const wordsKnown = new WeakMap<object, Words>()
+
+function wordsOf(def: z.core.$ZodObjectDef): Words {
+  const before = wordsKnown.get(def)
+  if (before) return before
+  const found = fieldsOf(def).flatMap(([name, schema]) => {
+    const word = definitionOf(schema)
+    return word.type === 'literal' ? [{ name, words: word.values, isOptional: isOptional(schema) }] : []
+  })
+  wordsKnown.set(def, found)
+  return found
 }
 
 function problemsOf(schema: Schema, value: unknown): number {

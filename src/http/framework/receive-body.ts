@@ -1,19 +1,22 @@
 // Receives the body of a request as its route declares: JSON, JSON with rows, or a form with a file.
 import type { Request, Response } from 'express'
 import { createHash, type Hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../../services/context.ts'
 import { ingestRows, type ReceivedRows, type RowsOfFields } from '../../services/datasets/ingest-rows.ts'
 import { withForm } from '../../services/files/receive-file.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
+import { boundsOf } from './body-bounds.ts'
 import type { BodyShare } from './body-memory.ts'
 import { drain } from './drain.ts'
-import type { JsonBodies } from './json-body.ts'
+import { withoutEmpty } from './empty-fields.ts'
+import type { JsonBodies, ParsedBody } from './json-body.ts'
 import { formBoundary, openBody, readBody } from './request-body.ts'
 import { inTurns } from './request-turns.ts'
 import { clientGone } from './respond.ts'
 import type { CallerOf, Route } from './route.ts'
-import { requireStorableTextInTurns, validateBody } from './validation.ts'
+import { requireStorableTextInTurns, validate } from './validation.ts'
 
 type Incoming = {
   route: Route
@@ -50,9 +53,16 @@ export async function receiveBody<T>(
       signal: () => clientGone(response),
     }
     if (route.rows) {
-      const body = inTurns(openBody(request, route.rows.limitBytes, { reserve }), turn)
-      return ingestRows({ ...stream, body, options: route.rows }, async ({ rest, rows, sha256 }) =>
-        handle({ ...none, rows, body: await parseBody(rest, incoming), idempotency: idempotencyOf(incoming, sha256) }),
+      const { rows: options } = route
+      const body = inTurns(openBody(request, options.limitBytes, { reserve }), turn)
+      const checkRow = (bytes: Buffer, path: string) => incoming.json.checkRow(bytes, path, stream.signal)
+      return ingestRows({ ...stream, body, options, checkRow }, async ({ rest, rows, sha256 }) =>
+        handle({
+          ...none,
+          rows,
+          body: await parseBody(rest, options.restLimitBytes, incoming),
+          idempotency: idempotencyOf(incoming, sha256),
+        }),
       )
     }
     if (route.form) {
@@ -62,7 +72,7 @@ export async function receiveBody<T>(
         handle({
           ...none,
           file,
-          body: await checkBody(route, fields),
+          body: await checkBody(route, { value: fields, holdsMany: false }),
           idempotency: idempotencyOf(incoming, sha256),
         }),
       )
@@ -74,21 +84,27 @@ export async function receiveBody<T>(
   }
   const hash = route.idempotent && request.get('idempotency-key') !== undefined ? beginHash(incoming) : null
   const options = { reserve: memory.growTo, hash }
-  const body = await parseBody(await readBody(request, route.bodyLimitBytes ?? defaultLimitBytes, options), incoming)
+  const limitBytes = route.bodyLimitBytes ?? defaultLimitBytes
+  const body = await parseBody(await readBody(request, limitBytes, options), limitBytes, incoming)
   return handle({ ...none, body, idempotency: hash && keyed(incoming, hash) })
 }
 
-async function parseBody(bytes: Buffer, { route, response, json }: Incoming): Promise<unknown> {
+async function parseBody(bytes: Buffer, limitBytes: number, { route, response, json }: Incoming): Promise<unknown> {
   if (bytes.length === 0) {
     if (route.body) throw invalidInput('', 'Send a JSON body.')
     return undefined
   }
-  return checkBody(route, await json.parse(bytes, () => clientGone(response)))
+  // What our own runtime reports is bounded by its schemas.
+  const bounds = route.access === 'pod' ? {} : boundsOf(limitBytes)
+  return checkBody(route, await json.parse(bytes, bounds, () => clientGone(response)))
 }
 
-async function checkBody(route: Route, value: object): Promise<unknown> {
+async function checkBody(route: Route, { value, holdsMany }: ParsedBody): Promise<unknown> {
   if (!route.body) return undefined
-  const body = validateBody(route.body, value)
+  const left = withoutEmpty(route.body, value)
+  if (holdsMany) await nextTurn()
+  const body = validate(route.body, left, { firstProblemOnly: holdsMany })
+  if (holdsMany) await nextTurn()
   await requireStorableTextInTurns(body, { allowsNul: route.allowsNul ?? false })
   return body
 }

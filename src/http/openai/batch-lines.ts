@@ -1,5 +1,5 @@
 // Answers a line of a batch as the route of its endpoint would answer it alone.
-import { jsonExcess } from '../../domain/json-bounds.ts'
+import { createJsonCount } from '../../domain/json-bounds.ts'
 import { z } from 'zod'
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
 import { isJsonObject } from '../../domain/answer-schema/source.ts'
@@ -7,10 +7,12 @@ import type { BatchEndpoint } from '../../domain/inference-batch.ts'
 import { createAnswerRoom } from '../../domain/answer-room.ts'
 import type { Log } from '../../log.ts'
 import type { Ctx, ModelCtx } from '../../services/context.ts'
+import { boundsOf, holdsMany } from '../framework/body-bounds.ts'
 import { parseJson } from '../framework/key-order.ts'
 import { describeError } from '../framework/problem.ts'
 import { requireStorableText, validateBody } from '../framework/validation.ts'
 import type { Route } from '../framework/route.ts'
+import { completionBodyLimitBytes } from '../routes/completion-input.ts'
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
 import { embeddingRoutes } from './embeddings.ts'
@@ -40,12 +42,12 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
     const ctx = { deps, accountId, apiKeyId }
     let customId: string | null = null
     try {
-      const value = jsonOf(asked.line)
+      const { value, values } = jsonOf(asked.line)
       if (!isJsonObject(value)) throw new ServiceError('invalid_input', 'The line must be a JSON object.')
       customId = customIdOf(value)
       const { url, body: request } = validateBody(BatchLine, value)
       if (url !== asked.endpoint) throw invalidInput('url', `url must be ${asked.endpoint}, as the batch has it.`)
-      const body = await answer(ctx, asked.endpoint, request, signal)
+      const body = await answer(ctx, asked.endpoint, { request, firstProblemOnly: holdsMany(values) }, signal)
       return written(id, customId, 200, body)
     } catch (error) {
       signal.throwIfAborted()
@@ -58,12 +60,16 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
   }
 }
 
+/** Those of the route's body. */
+const bounds = boundsOf(completionBodyLimitBytes)
+
 /** @throws ServiceError invalid_input */
-function jsonOf(line: string): unknown {
-  const excess = jsonExcess(line)
+function jsonOf(line: string): { value: unknown; values: number } {
+  const count = createJsonCount(bounds)
+  const excess = count.add(line)
   if (excess !== null) throw new ServiceError('invalid_input', `The line ${excess}.`)
   try {
-    return parseJson(line.replace(/^\uFEFF/, ''))
+    return { value: parseJson(line.replace(/^\uFEFF/, '')), values: count.values() }
   } catch (error) {
     throw new ServiceError('invalid_input', `The line is not JSON: ${error instanceof Error ? error.message : ''}.`)
   }
@@ -74,10 +80,17 @@ function customIdOf({ custom_id: id }: Record<string, unknown>): string | null {
   return typeof id === 'string' ? id.slice(0, maxIdCharacters) : null
 }
 
-async function answer(ctx: ModelCtx, endpoint: BatchEndpoint, value: object, signal: AbortSignal): Promise<unknown> {
+type Asked = { request: object; firstProblemOnly: boolean }
+
+async function answer(
+  ctx: ModelCtx,
+  endpoint: BatchEndpoint,
+  { request, firstProblemOnly }: Asked,
+  signal: AbortSignal,
+): Promise<unknown> {
   const route = routes.find(({ path }) => path === `/openai${endpoint}`) as Route
-  requireStorableText(value, { allowsNul: true })
-  const body = route.body ? validateBody(route.body, value) : value
+  requireStorableText(request, { allowsNul: true })
+  const body = route.body ? validateBody(route.body, request, { firstProblemOnly }) : request
   const { stream, n, logprobs } = body as { stream?: boolean | null; n?: number | null; logprobs?: unknown }
   if (stream) throw invalidInput('stream', 'stream must be false in a batch.')
   // Each choice would hold its own copy of the probabilities: hundreds of megabytes a line.

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { AnswerShape } from '../../domain/answer-shape.ts'
-import type { ChatMessage } from '../../domain/chat.ts'
+import { textOfParts, type ChatMessage } from '../../domain/chat.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { ReadCall } from '../../domain/tools/call-reader.ts'
 import { createCompletion } from '../../services/completions/create.ts'
@@ -131,7 +131,7 @@ function messageOf({
   tool_calls: calls,
   tool_call_id: id,
 }: ChatRequest['messages'][number]): ChatMessage {
-  const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text).join('')
+  const text = typeof content === 'string' ? content : textOfParts(content ?? [])
   return {
     role: role === 'developer' ? 'system' : role,
     content: text,

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { invalidInput } from '../../domain/service-error.ts'
+import { mapInTurns } from '../../map-in-turns.ts'
 import { createEmbeddings } from '../../services/embeddings/create.ts'
 import { pinModel } from '../../services/models/find-tuned.ts'
 import { named } from '../framework/named-schemas.ts'
@@ -79,7 +79,7 @@ export const embeddingRoutes = [
       if (dimensions && size !== undefined && dimensions !== size)
         throw invalidInput('dimensions', `dimensions must be ${size}: the vectors of this model have no other size.`)
       const { prompt_tokens } = tokens.onWire()
-      const embeddings = format === 'base64' ? await inBase64(vectors) : vectors
+      const embeddings = format === 'base64' ? await mapInTurns(vectors, vectorsOfTurn, base64Of) : vectors
       return {
         object: 'list' as const,
         data: embeddings.map((embedding, index) => ({ object: 'embedding' as const, index, embedding })),
@@ -92,14 +92,5 @@ export const embeddingRoutes = [
 
 /** So many vectors take a few milliseconds. */
 const vectorsOfTurn = 500
-
-async function inBase64(vectors: readonly (readonly number[])[]): Promise<string[]> {
-  const texts: string[] = []
-  for (const vector of vectors) {
-    texts.push(base64Of(vector))
-    if (texts.length % vectorsOfTurn === 0) await nextTurn()
-  }
-  return texts
-}
 
 const base64Of = (vector: readonly number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64')

@@ -1,7 +1,7 @@
 // Where a run of an eval takes its items from, and how a model is asked about them.
 import { z } from 'zod'
 import { TemplateMessages } from '../../domain/eval-criteria.ts'
-import type { InputMessages } from '../../domain/eval-run.ts'
+import { evalRunLimits, type InputMessages } from '../../domain/eval-run.ts'
 import { isReference } from '../../domain/item-template.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../../services/context.ts'
@@ -26,6 +26,8 @@ const Item = z.strictObject({
   sample: part.optional().describe('What {{sample}} names, when no model is asked'),
 })
 
+const tooManyItems = `has more than ${evalRunLimits.items} items. Split it`
+
 const kept = 'is not supported: stored chats and responses are no source. Use "file_content" or "file_id"'
 const Source = z
   .discriminatedUnion(
@@ -33,7 +35,7 @@ const Source = z
     [
       z.strictObject({
         type: z.literal('file_content').describe('Always file_content'),
-        content: z.array(Item).min(1).describe('The items'),
+        content: z.array(Item).min(1).max(evalRunLimits.items, tooManyItems).describe('The items'),
       }),
       z.strictObject({
         type: z.literal('file_id').describe('Always file_id'),

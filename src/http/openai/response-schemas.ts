@@ -1,5 +1,6 @@
 // The fields of /openai/v1/responses, and their translation to those of a chat.
 import { z } from 'zod'
+import { textOfParts } from '../../domain/chat.ts'
 import { named } from '../framework/named-schemas.ts'
 import { Metadata } from '../schemas/metadata.ts'
 import { ModelName } from '../schemas/prompt.ts'
@@ -186,7 +187,7 @@ function messageOf(item: InputItem): object {
 }
 
 export const textOf = (content: z.output<typeof TextOrParts>): string =>
-  typeof content === 'string' ? content : content.map((part) => part.text).join('')
+  typeof content === 'string' ? content : textOfParts(content)
 
 function formatOf({ text }: ResponseRequest) {
   const format = text?.format

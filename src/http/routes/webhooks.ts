@@ -1,5 +1,6 @@
 // Webhooks: addresses that get the events of an account's jobs. docs/webhooks.md describes them for receivers.
 import { wireTime } from '../../domain/timestamps.ts'
+import { mapInTurns } from '../../map-in-turns.ts'
 import {
   eventTypeOf,
   liveSecrets,
@@ -147,7 +148,7 @@ export const webhookRoutes = [
     async handle({ caller: ctx, params, query }) {
       const input = { id: params.webhook_id, ...query, limit: query.limit ?? defaultPageSize }
       const { deliveries, next } = await listDeliveries({ ctx, input })
-      return { deliveries: deliveries.map(delivery), next }
+      return { deliveries: await mapInTurns(deliveries, deliveriesOfTurn, delivery), next }
     },
   }),
   defineRoute({
@@ -164,6 +165,9 @@ export const webhookRoutes = [
     },
   }),
 ]
+
+/** Each may have many attempts. */
+const deliveriesOfTurn = 100
 
 const timeOrNull = (date: Date | null) => date && wireTime(date)
 const wireTimeOf = (json: string) => wireTime(new Date(json))

@@ -1,4 +1,5 @@
 // Finds the lines of a file of requests in constant memory for each line, and lays them out in chunks.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { invalidInput } from '../../domain/service-error.ts'
 import { chunkSize as usualChunkSize, type ChunkLocation } from '../../domain/chunk-layout.ts'
 
@@ -6,6 +7,7 @@ export const maxLines = 50_000
 const maxLineBytes = 1 << 20
 /** A chunk is held in memory while it is answered. */
 const maxChunkBytes = 4 << 20
+const turnBytes = 1 << 20
 const newline = 10
 /** Space, tab and carriage return: what a blank line may hold. */
 const blanks = new Set([32, 9, 13])
@@ -20,6 +22,7 @@ export async function scanLines(bytes: AsyncIterable<Buffer>): Promise<Layout> {
   let lineStart = 0
   let offset = 0
   let isBlank = true
+  let sinceTurn = 0
   const endLine = (end: number) => {
     if (!isBlank) {
       starts.push(lineStart)
@@ -38,6 +41,11 @@ export async function scanLines(bytes: AsyncIterable<Buffer>): Promise<Layout> {
       offset += 1
     }
     if (offset - lineStart > maxLineBytes) throw wrong(`line ${starts.length + 1} has more than ${maxLineBytes} bytes.`)
+    sinceTurn += piece.length
+    if (sinceTurn < turnBytes) continue
+    // The bytes may all be here already.
+    await nextTurn()
+    sinceTurn = 0
   }
   endLine(offset)
   if (starts.length === 0) throw wrong('it has no line.')

@@ -56,6 +56,8 @@ type ReceiveInput = {
   idempotencyKey: string | undefined
   /** Called only when there are rows. */
   signal: () => AbortSignal
+  /** Checks a row whose check would hold up the event loop, and gives its bytes back. */
+  checkRow: (bytes: Buffer, path: string) => Promise<Buffer>
   /** Filled with the received rows, also when receiving fails. */
   rows: Record<string, ReceivedRows>
 }
@@ -64,10 +66,11 @@ type ReceiveInput = {
  * Reads the whole body in constant memory and stores the rows of each field as one object.
  * @throws ServiceError invalid_input, payload_too_large, request_timeout, quota_exceeded
  */
-async function receiveRows({ ctx, body, options, idempotencyKey, signal, rows }: ReceiveInput): Promise<Received> {
+async function receiveRows(input: ReceiveInput): Promise<Received> {
+  const { ctx, options, idempotencyKey, signal, rows } = input
   const hash = idempotencyKey === undefined ? null : createHash('sha256')
   const rowBody = splitStreamingBody(options)
-  const lines = readLines(body, rowBody, hash)
+  const lines = readLines(input, rowBody, hash)
   let next = await lines.next()
   if (!next.done) await requireRoomForData(ctx, idempotencyKey)
 
@@ -152,13 +155,14 @@ export async function discardUnfinished(ctx: Ctx, rows: ReceivedRows) {
 }
 
 async function* readLines(
-  body: ReceiveInput['body'],
+  { body, checkRow }: ReceiveInput,
   rowBody: ReturnType<typeof splitStreamingBody>,
   hash: ReturnType<typeof createHash> | null,
 ): AsyncGenerator<Lines> {
   for await (const chunk of body) {
     hash?.update(chunk)
-    yield* rowBody.push(chunk)
+    for (const { unchecked, ...lines } of rowBody.push(chunk))
+      yield unchecked === undefined ? lines : { ...lines, bytes: await checkRow(lines.bytes, unchecked) }
   }
   // Throws for an incomplete body before its object is complete.
   rowBody.end()

@@ -2,6 +2,7 @@
 import { buffer } from 'node:stream/consumers'
 import { setImmediate as others } from 'node:timers/promises'
 import { evalRunLimits, type EvalItem } from '../../domain/eval-run.ts'
+import { isLargeJson, jsonPieces } from '../../json-pieces.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
@@ -24,7 +25,10 @@ async function linesOf(items: readonly EvalItem[]): Promise<Uint8Array> {
   const pieces: Buffer[] = []
   let piece = ''
   for (const item of items) {
-    piece += `${JSON.stringify(item)}\n`
+    // It is refused, but where all items are read.
+    if (isLargeJson(item)) for await (const part of jsonPieces(item)) pieces.push(Buffer.from(part))
+    else piece += JSON.stringify(item)
+    piece += '\n'
     if (piece.length < pieceCharacters) continue
     pieces.push(Buffer.from(piece))
     piece = ''

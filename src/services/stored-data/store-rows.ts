@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises'
 import { readDataset } from '../../datasets/read-dataset.ts'
 import {
   collectionDatasetId,
@@ -74,6 +75,8 @@ async function* readPages(ctx: Ctx, input: StoreRowsInput): AsyncGenerator<Store
   let format: ItemFormat | undefined
   let index = 0
   for await (const values of readValues(ctx, input)) {
+    // The bytes may all be here already.
+    await others()
     yield values.map((value) => {
       format ??= readFormat(value, input.dataType)
       return readItem(value, `data[${index++}]`, format)

@@ -3,7 +3,8 @@ import { gzipSync } from 'node:zlib'
 import { readDatasetRow, isProblem } from '../../../src/datasets/dataset-row.ts'
 import { readDataset } from '../../../src/datasets/read-dataset.ts'
 import { splitStreamingBody } from '../../../src/datasets/streaming-body.ts'
-import { parseObject } from '../../../src/http/framework/parse-json.ts'
+import { validateRow } from '../../../src/domain/validate-row.ts'
+import { readText } from '../../../src/http/framework/parse-json.ts'
 
 const manyBytes = 15_000_000
 /** Written without a value in memory. */
@@ -29,8 +30,8 @@ for (const [name, row] of Object.entries(rows)) {
   for (const [form, file] of Object.entries(files)) console.log(`${name} in ${form}: ${await problemOf(file)}`)
   console.log(`${name} in a body: ${refusalOf(() => takeApart(wrap('{"data":[', row, ']}')))}`)
 }
-console.log(`values as a body: ${refusalOf(() => parseObject(rows.values))}`)
-console.log(`levels as a body: ${refusalOf(() => parseObject(rows.levels))}`)
+console.log(`values as a body: ${refusalOf(() => readText(rows.values, {}))}`)
+console.log(`levels as a body: ${refusalOf(() => readText(rows.levels, {}))}`)
 
 async function problemOf(file: Buffer): Promise<string> {
   for await (const [row] of readDataset(piecesOf(file)))
@@ -48,7 +49,9 @@ async function* piecesOf(file: Buffer) {
 
 function takeApart(body: Buffer) {
   const parts = splitStreamingBody({ fields: ['data'], restLimitBytes: 1e6 })
-  for (let from = 0; from < body.length; from += 65_536) parts.push(Buffer.from(body.subarray(from, from + 65_536)))
+  for (let from = 0; from < body.length; from += 65_536)
+    for (const { bytes, unchecked } of parts.push(Buffer.from(body.subarray(from, from + 65_536))))
+      if (unchecked !== undefined) validateRow(bytes, unchecked)
   parts.end()
 }
 

@@ -128,15 +128,29 @@ suite('Empty fields of a request', () => {
     assert.equal(withoutEmpty(Body, body), body)
   })
 
-  test('keep the problem that the sentence names', () => {
-    const refused = (body: object) => {
-      try {
-        validateBody(Body, body)
-        return null
-      } catch (error) {
-        return (error as Error).message
-      }
+  const refused = (body: object, schema: z.ZodType = Body, options = {}) => {
+    try {
+      validateBody(schema, body, options)
+      return null
+    } catch (error) {
+      return (error as Error).message
     }
+  }
+
+  test('of a list that is too long are not looked for in all of its items', () => {
+    const few = z.object({ items: z.array(Item).min(1).max(3) })
+    const items = Array.from({ length: 5 }, () => ({ name: '', text: 'a' }))
+    assert.deepEqual(withoutEmpty(few, { items }), { items: items.slice(0, 4).map(({ text }) => ({ text })) })
+    assert.equal(refused({ items }, few), 'items must have at most 3 items.')
+  })
+
+  test('of a body with many problems: only the first problem is told when that is asked for', () => {
+    const body = { items: [{ text: 'a' }, { text: 1, name: 2 }, { text: 3 }], map: { a: { text: 4 } } }
+    assert.match(refused(body) ?? '', /^items\[1\]\.name must be a string\. \(3 more problems/)
+    assert.equal(refused(body, Body, { firstProblemOnly: true }), 'items[1].name must be a string.')
+  })
+
+  test('keep the problem that the sentence names', () => {
     assert.equal(refused({ items: [], choice: { text: 5, name: '' } }), 'choice.text must be a string.')
     assert.equal(refused({ items: '', map: {} }), 'items must be a list.')
   })

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
+import { boundsOf } from '../../../src/http/framework/body-bounds.ts'
 import { createJsonBodies } from '../../../src/http/framework/json-body.ts'
 import { splitValue } from '../../../src/http/framework/json-split.ts'
-import { parseObject } from '../../../src/http/framework/parse-json.ts'
+import { parseObject, readText } from '../../../src/http/framework/parse-json.ts'
 
 const bodies = createJsonBodies()
-const parse = (bytes: Buffer) => bodies.parse(bytes, () => new AbortController().signal)
+const bounds = boundsOf(64 * 1024 * 1024)
+const signal = () => new AbortController().signal
+const parse = async (bytes: Buffer, of = bounds) => (await bodies.parse(bytes, of, signal)).value
 const filling = 'x'.repeat(1_200_000)
 const prompts = Array.from({ length: 6001 }, (_, index) => `${index} "ü" [\\{,\ud800 ${'text '.repeat(40)}`)
 const body = (value: unknown) => Buffer.from(JSON.stringify(value))
@@ -32,7 +35,7 @@ test('what is wrong with a large body is said as of a small one', async () => {
   const notUtf8 = Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(1_200_000, 0xff)])
   for (const bytes of [...wrong.map((text) => Buffer.from(text)), notUtf8]) {
     const { message } = (await parse(Buffer.from(bytes)).catch((error: unknown) => error as Error)) as Error
-    assert.throws(() => parseObject(bytes), { message })
+    assert.throws(() => parseObject(readText(bytes, bounds).text), { message })
   }
 })
 
@@ -55,16 +58,47 @@ test('a body of a great many values is refused before they are built', async () 
     })
 })
 
+test('an object of a great many names, or a text that is too long, is refused wherever it is', async () => {
+  const names = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`${index}`, 1]))
+  for (const value of [names, { a: [{ b: names }] }, { a: filling, b: names }])
+    await assert.rejects(parse(body(value)), {
+      message: 'The body holds an object of more than 10000 names. Shorten it.',
+    })
+  const { 0: _, ...most } = names
+  assert.deepEqual(await parse(body({ a: [most, most] })), asText({ a: [most, most] }))
+  await assert.rejects(parse(body({ a: ['a'.repeat(17 * 1024 * 1024)] })), { message: /a text of more than 16777216/ })
+})
+
+test('a body of an ordinary size holds no more values than the longest list of ids that a route takes', async () => {
+  const ids = (count: number) => body({ part_ids: Array.from({ length: count }, (_, index) => `part-${index}`) })
+  const ordinary = boundsOf(1024 * 1024)
+  assert.deepEqual(Object.keys(await parse(ids(10_000), ordinary)), ['part_ids'])
+  await assert.rejects(parse(ids(17_000), ordinary), { message: /more than 16000 values/ })
+})
+
+test('a large row is checked elsewhere and comes back as it was', async () => {
+  const row = Buffer.from(`{"input": "ü${filling}"}\n`)
+  assert.deepEqual(await bodies.checkRow(Buffer.from(row), 'data[3]', signal), row)
+  const wrong = Buffer.from(`{"input": "${filling}\\u0000"}\n`)
+  const message = 'data[3] must not contain NUL characters.'
+  await assert.rejects(bodies.checkRow(wrong, 'data[3]', signal), { message, issues: [{ path: 'data[3]', message }] })
+})
+
 test('who leaves while others are parsed gives up its place, and harms nobody', async () => {
   const leaving = new AbortController()
   const others = Promise.all([1, 2, 3].map(() => parse(body({ prompt: prompts }))))
-  const left = [1, 2].map(() => bodies.parse(body({ prompt: prompts }), () => leaving.signal))
+  const left = [1, 2].map(() => bodies.parse(body({ prompt: prompts }), bounds, () => leaving.signal))
   leaving.abort(new Error('gone'))
   for (const each of left) await assert.rejects(each, { message: 'gone' })
   for (const each of await others) assert.deepEqual(each, asText({ prompt: prompts }))
 })
 
-const fields = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`field ${index}`, index]))
+const fields = Object.fromEntries(
+  Array.from({ length: 10 }, (_, part) => [
+    `part ${part}`,
+    Object.fromEntries(Array.from({ length: 4000 }, (_, index) => [`field ${part} ${index}`, index])),
+  ]),
+)
 
 for (const [what, value] of Object.entries({
   'of a long list': { prompt: prompts },

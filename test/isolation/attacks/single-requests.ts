@@ -20,12 +20,12 @@ export const singleRequests: Attack = {
     return { keys: [account.apiKey], stock: [JSON.stringify(await makeStock(stage, account))] }
   },
   probes: (stage) => [readiness(stage)],
-  async run({ apiUrl, baseModel, prepared, signal, count, underway, found }: Attacker) {
+  async run({ apiUrl, baseModel, prepared, parts, signal, count, underway, found }: Attacker) {
     const apiKey = prepared['keys']?.[0] ?? ''
     const stock = JSON.parse(prepared['stock']?.[0] ?? '{}') as Stock
     const asker = { baseModel, ask: createAsk(apiUrl, apiKey), send: createSend(apiUrl, apiKey), signal }
     underway()
-    for await (const measured of measureAll(asker, stock)) {
+    for await (const measured of measureAll(asker, stock, parts)) {
       count(measured.answer)
       console.error(`  ${sentenceOf(measured)}`)
       if (isLong(measured)) found(sentenceOf(measured))

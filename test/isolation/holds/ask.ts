@@ -1,8 +1,9 @@
 // Asks the processes of a stack that was started with watch.ts for the longest hold of their event loops.
-import { request } from 'node:http'
+import { request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
+import { untilSucceeds } from '../../support/eventually.ts'
 import { serviceDefaults } from '../../../src/embedded/services.ts'
 import { socketName } from './socket-name.ts'
 
@@ -11,25 +12,38 @@ export type Hold = { ms: number; functions: string[] }
 export type HoldOfProcess = Hold & { process: string }
 
 const watched = ['api', 'worker'] as const
+/** A process whose loop is held for so long does not answer. */
+const answerMs = 60_000
 
 const module = pathToFileURL(join(import.meta.dirname, 'watch.ts')).href
 /** Settings of a stack that measures its holds. */
 export const holdSettings = { NODE_OPTIONS: `${serviceDefaults.NODE_OPTIONS} --import=${module}` }
 
-/** @returns each process's longest hold while `work` runs */
+/**
+ * Waits for a process that starts.
+ * @returns each process's longest hold while `work` runs. A process that was restarted meanwhile held its loop for ever
+ */
 export async function holdsDuring(homeDir: string, work: () => Promise<unknown>): Promise<HoldOfProcess[]> {
-  await Promise.all(watched.map((name) => ask(homeDir, name, '/begin')))
+  await Promise.all(watched.map((name) => untilSucceeds(() => ask(homeDir, name, '/begin'))))
   await work()
-  return Promise.all(
-    watched.map(async (name) => ({ process: name, ...(JSON.parse(await ask(homeDir, name, '/end')) as Hold) })),
-  )
+  const end = (name: string) =>
+    ask(homeDir, name, '/end').then(
+      (text) => JSON.parse(text) as Hold,
+      (error: unknown): Hold => ({ ms: Infinity, functions: [`the process was restarted: ${String(error)}`] }),
+    )
+  return Promise.all(watched.map(async (process) => ({ process, ...(await end(process)) })))
 }
 
 async function ask(homeDir: string, name: string, path: string): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const socketPath = join(homeDir, socketName(name))
   // A kept connection may be closed in the moment in which it is used again.
-  request({ socketPath: join(homeDir, socketName(name)), path, agent: false }, (response) => resolve(text(response)))
-    .on('error', reject)
-    .end()
-  return promise
+  const options = { socketPath, path, agent: false, timeout: answerMs }
+  const asking = request(options, resolve).on('error', reject)
+  asking.on('timeout', () => asking.destroy(new Error(`no answer in ${answerMs} ms`)))
+  asking.end()
+  const response = await promise
+  const answer = await text(response)
+  if (response.statusCode === 200) return answer
+  throw new Error(answer)
 }

@@ -21,7 +21,11 @@ function serve(path: string) {
   const holds = watchHolds()
   const server = createServer((request, response) => {
     const answer = request.url === '/begin' ? holds.begin() : holds.end()
-    void answer.then((hold) => response.end(JSON.stringify(hold)))
+    answer.then(
+      (hold) => response.end(JSON.stringify(hold)),
+      // The process itself goes on: it is measured, not tested.
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    )
   })
   // A process that was killed leaves its socket.
   rmSync(path, { force: true })
@@ -34,7 +38,7 @@ type Turn = { ms: number; from: number; to: number }
 function watchHolds() {
   const session = new Session()
   session.connect()
-  let timer: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | null = null
   let longest: Turn = { ms: 0, from: 0, to: 0 }
 
   function watch() {
@@ -49,6 +53,8 @@ function watchHolds() {
 
   return {
     async begin(): Promise<null> {
+      // Who asked before may have gone without an end.
+      if (timer) await this.end()
       longest = { ms: 0, from: 0, to: 0 }
       await session.post('Profiler.enable')
       await session.post('Profiler.setSamplingInterval', { interval: sampleMicroseconds })
@@ -56,8 +62,11 @@ function watchHolds() {
       watch()
       return null
     },
+    /** @throws when it was not begun in this process */
     async end(): Promise<Hold> {
+      if (!timer) throw new Error('not begun')
       clearInterval(timer)
+      timer = null
       const { profile } = await session.post('Profiler.stop')
       await session.post('Profiler.disable')
       return { ms: longest.ms, functions: functionsOf(profile, longest) }

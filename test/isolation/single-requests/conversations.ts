@@ -1,6 +1,6 @@
 // Conversations, their functions and the forms of their answers.
 import type { Asker, Extreme } from './extreme.ts'
-import { emoji, largeBody, list, metadata, nested, record, words } from './texts.ts'
+import { emoji, list, longestText, manyNames, metadata, nested, record, words } from './texts.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
 const parts = (count: number, characters: number) =>
@@ -37,9 +37,33 @@ const chats: Extreme[] = [
     sent: chat({ messages: list(2048, (at) => ({ role: at % 2 ? 'assistant' : 'user', content: 'a' })) }),
   },
   { what: '2,048 messages of 100 parts', sent: chat({ messages: list(2048, () => user(parts(100, 4))) }) },
-  { what: 'a message of 64 MB', sent: chat({ messages: [user(words(largeBody))] }) },
-  { what: 'a message of 64 MB of emoji', sent: chat({ messages: [user(emoji(largeBody))] }) },
+  { what: 'four messages of 16 MB', sent: chat({ messages: list(4, (at) => user(words(longestText - 100, at))) }) },
+  { what: 'a message of 16 MB of emoji', sent: chat({ messages: [user(emoji(longestText))] }) },
+  { what: '2,000 messages of 80 parts', sent: chat({ messages: list(2000, () => user(parts(80, 1))) }) },
+  {
+    what: '2,000 messages of 80 wrong parts',
+    sent: chat({ messages: list(2000, () => user(list(80, () => ({ type: 'text', text: 1 })))) }),
+  },
+  {
+    what: '2,000 messages with 150 empty fields',
+    sent: chat({ messages: list(2000, () => ({ ...user('a'), ...record(150, () => null) })) }),
+  },
+  { what: '100,000 messages', sent: chat({ messages: list(100_000, () => user('a')) }) },
+  {
+    what: 'a bias of 9,900 tokens',
+    sent: chat({
+      logit_bias: record(
+        9900,
+        () => 1,
+        (at) => `${at}`,
+      ),
+    }),
+  },
   { what: 'a message of 1,000 parts of 64 KB', sent: chat({ messages: [user(parts(1000, 64_000))] }) },
+  {
+    what: 'a message of 1,000 parts of 64 KB of emoji',
+    sent: chat({ messages: [user(list(1000, () => ({ type: 'text', text: emoji(64_000) })))] }),
+  },
   {
     what: '128 calls with arguments of 400 KB',
     sent: chat({
@@ -105,8 +129,8 @@ const chats: Extreme[] = [
     sent: chat({ metadata, user: words(1024), stop: list(16, (at) => words(1000, at)), max_tokens: 900 }),
   },
   {
-    what: 'an ignored field of 64 MB',
-    sent: chat({ messages: [{ ...user('Who?'), reasoning_content: words(largeBody) }] }),
+    what: 'ignored fields of 48 MB',
+    sent: chat({ messages: list(3, (at) => ({ ...user('Who?'), reasoning_content: words(longestText, at) })) }),
   },
   {
     what: 'an ignored field of 400,000 values',
@@ -114,11 +138,7 @@ const chats: Extreme[] = [
       messages: [
         {
           ...user('Who?'),
-          provider_specific_fields: record(
-            400_000,
-            () => 1,
-            (at) => `${at}`,
-          ),
+          provider_specific_fields: { list: manyNames(400_000) },
         },
       ],
     }),
@@ -139,8 +159,13 @@ export const conversations: Record<string, Extreme[]> = {
   openai_create_response: [
     { what: '2,048 messages', sent: respond({ input: list(2048, (at) => said(`message ${at}`)) }) },
     { what: '2,048 messages of 100 parts', sent: respond({ input: list(2048, () => said(saidParts(100, 4))) }) },
-    { what: 'an input of 64 MB', sent: respond({ input: words(largeBody) }) },
-    { what: 'instructions of 64 MB', sent: respond({ instructions: words(largeBody) }) },
+    { what: 'an input of 16 MB', sent: respond({ input: words(longestText) }) },
+    { what: 'instructions of 16 MB', sent: respond({ instructions: words(longestText) }) },
+    { what: '60,000 items of another kind', sent: respond({ input: list(60_000, () => ({ type: 'x' })) }) },
+    {
+      what: '2,000 items with 150 empty fields',
+      sent: respond({ input: list(2000, () => ({ ...said('a'), ...record(150, () => null) })) }),
+    },
     { what: 'a message of 1,000 parts of 64 KB', sent: respond({ input: [said(saidParts(1000, 64_000))] }) },
     {
       what: '128 functions of 20 fields, kept with the answer',

@@ -4,7 +4,7 @@ import type { Answer } from '../accounts.ts'
 import { statusOf } from '../probes.ts'
 import type { Asker, Extreme } from './extreme.ts'
 import { settled } from './settle.ts'
-import { emoji, list, megabyte, metadata, nested, ordinaryBody, record, words } from './texts.ts'
+import { emoji, list, manyNames, megabyte, metadata, nested, ordinaryBody, record, words } from './texts.ts'
 
 const row = (at: number) => ({ input: words(60, at), output: words(20, at) })
 const wideRow = record(5000, () => 'value')
@@ -94,7 +94,7 @@ export const data: Record<string, Extreme[]> = {
     },
     {
       what: 'an item of 100,000 fields',
-      sent: () => ({ body: { id: randomUUID(), data: { note: record(100_000, (at) => `${at}`) } } }),
+      sent: () => ({ body: { id: randomUUID(), data: { note: manyNames(100_000) } } }),
     },
     {
       what: '500 items of 100 KB',
@@ -111,7 +111,7 @@ export const data: Record<string, Extreme[]> = {
           model_name: baseModel,
           data: list(10_000, row),
           eval_data: list(100, row),
-          peft_args: record(50_000, () => 1),
+          peft_args: record(9900, () => 1),
           evaluation: { graders: list(10, (at) => ({ type: 'regex', name: `${at}`, pattern: `a{${at},99}` })) },
         },
       }),

@@ -100,9 +100,10 @@ export const evals: Record<string, Extreme[]> = {
     {
       what: 'a schema of a megabyte',
       sent: () => ({
-        body: custom({ type: 'object', properties: record(8000, () => ({ type: 'string', description: words(60) })) }, [
-          check(0),
-        ]),
+        body: custom(
+          { type: 'object', properties: record(5000, () => ({ type: 'string', description: words(120) })) },
+          [check(0)],
+        ),
       }),
     },
     {
@@ -126,8 +127,8 @@ export const evals: Record<string, Extreme[]> = {
   ],
   openai_create_eval_run: [
     {
-      what: '20,000 small items',
-      sent: ({ eval: id }) => ({ params: { eval_id: id }, body: itemsRun(list(20_000, item)) }),
+      what: '10,000 small items',
+      sent: ({ eval: id }) => ({ params: { eval_id: id }, body: itemsRun(list(10_000, item)) }),
       settle: endedRun,
     },
     {
@@ -139,12 +140,16 @@ export const evals: Record<string, Extreme[]> = {
       settle: endedRun,
     },
     {
-      what: 'an item of 19 MB',
+      what: 'an item of 15 MB',
       sent: ({ eval: id }) => ({
         params: { eval_id: id },
-        body: itemsRun([{ item: { q: words(19 * megabyte) }, sample: { output_text: 'a' } }]),
+        body: itemsRun([{ item: { q: words(15 * megabyte) }, sample: { output_text: 'a' } }]),
       }),
       settle: endedRun,
+    },
+    {
+      what: '100,000 empty items',
+      sent: ({ eval: id }) => ({ params: { eval_id: id }, body: itemsRun(list(100_000, () => ({}))) }),
     },
     {
       what: '2,000 items and 100 messages of 190 KB in all',
@@ -219,12 +224,12 @@ export const evals: Record<string, Extreme[]> = {
         ),
     },
     {
-      what: 'an item of 100,000 fields',
+      what: 'an item of 9,990 fields',
       sent: () =>
         graderBody(check(0), {
           model_sample: 'a',
           item: record(
-            80_000,
+            9990,
             () => 1,
             (at) => `${at}`,
           ),

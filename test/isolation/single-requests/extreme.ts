@@ -45,6 +45,7 @@ export type Stock = Record<
   | 'smallFile'
   | 'spareRows'
   | 'storedRows'
+  | 'streamedBatch'
   | 'upload'
   | 'versions'
   | 'webhook'

@@ -3,7 +3,7 @@ import type { Answer } from '../accounts.ts'
 import { isWhole } from '../probes.ts'
 import type { Asker, Extreme } from './extreme.ts'
 import { settled } from './settle.ts'
-import { emoji, escapes, largeBody, list, ordinaryBody, record, words } from './texts.ts'
+import { emoji, escapes, largeBody, list, longestText, manyNames, ordinaryBody, record, words } from './texts.ts'
 
 const prompts = list(10_000, (at) => words(60, at))
 const model = ({ baseModel }: Asker) => ({ model_name: baseModel })
@@ -19,10 +19,17 @@ const wideType = record(
 const completions: Extreme[] = [
   { what: '10,000 prompts', sent: (_, asker) => ({ body: { ...model(asker), prompt: prompts, ...few } }) },
   { what: 'a prompt of 64 MB', sent: (_, asker) => ({ body: { ...model(asker), prompt: words(largeBody) } }) },
-  { what: 'a prompt of 64 MB of emoji', sent: (_, asker) => ({ body: { ...model(asker), prompt: emoji(largeBody) } }) },
   {
-    what: 'a prompt of 64 MB of escapes',
-    sent: (_, asker) => ({ body: { ...model(asker), prompt: escapes(largeBody) } }),
+    what: 'four prompts of 16 MB',
+    sent: (_, asker) => ({ body: { ...model(asker), prompt: list(4, (at) => words(longestText - 100, at)) } }),
+  },
+  {
+    what: 'a prompt of 16 MB of emoji',
+    sent: (_, asker) => ({ body: { ...model(asker), prompt: emoji(longestText) } }),
+  },
+  {
+    what: 'a prompt of 16 MB of escapes',
+    sent: (_, asker) => ({ body: { ...model(asker), prompt: escapes(longestText) } }),
   },
   {
     what: '250 prompts of 262,000 characters',
@@ -47,29 +54,22 @@ const completions: Extreme[] = [
     }),
   },
   {
-    what: 'an unknown field of 64 MB',
-    sent: (_, asker) => ({ body: { ...model(asker), prompt: 'Who?', ...few, other: words(largeBody) } }),
+    what: 'unknown fields of 64 MB',
+    sent: (_, asker) => ({
+      body: { ...model(asker), prompt: 'Who?', ...few, other: list(4, (at) => words(longestText - 100, at)) },
+    }),
   },
   {
     what: '400,000 values in unknown fields',
     sent: (_, asker) => ({
-      body: {
-        ...model(asker),
-        prompt: 'Who?',
-        ...few,
-        other: record(
-          400_000,
-          () => 1,
-          (at) => `${at}`,
-        ),
-      },
+      body: { ...model(asker), prompt: 'Who?', ...few, other: manyNames(400_000) },
     }),
   },
 ]
 
 const texts: Extreme[] = [
   { what: '10,000 texts', sent: () => ({ body: { prompt: prompts } }) },
-  { what: 'a text of 64 MB, cut', sent: () => ({ body: { prompt: words(largeBody), truncate: true } }) },
+  { what: 'a text of 16 MB, cut', sent: () => ({ body: { prompt: words(longestText), truncate: true } }) },
   {
     what: '1,000 texts of 65,000 characters, cut',
     sent: () => ({ body: { prompt: list(1000, (at) => words(65_000, at)), truncate: true } }),
@@ -78,7 +78,7 @@ const texts: Extreme[] = [
     what: '1,000 texts of 65,000 emoji bytes, cut',
     sent: () => ({ body: { prompt: list(1000, () => emoji(65_000)), truncate: true } }),
   },
-  { what: 'a text of 64 MB of escapes', sent: () => ({ body: { prompt: escapes(largeBody) } }) },
+  { what: 'a text of 16 MB of escapes', sent: () => ({ body: { prompt: escapes(longestText) } }) },
 ]
 
 const key = { 'idempotency-key': 'k'.repeat(255) }
@@ -115,7 +115,7 @@ export const inference: Record<string, Extreme[]> = {
     ],
     '/v3/streaming_completions',
   ),
-  streaming_completions_result: [{ what: '10,000 answers', sent: ({ completionBatch: id }) => ({ params: { id } }) }],
+  streaming_completions_result: [{ what: '200 answers', sent: ({ streamedBatch: id }) => ({ params: { id } }) }],
   embedding: texts,
   batch_embeddings: asBatch(texts, '/v1/batch_embeddings'),
   batch_embeddings_result: [{ what: '10,000 vectors', sent: ({ embeddingBatch: id }) => ({ params: { id } }) }],
@@ -178,8 +178,8 @@ export const inference: Record<string, Extreme[]> = {
       }),
     },
     {
-      what: 'a prompt of 64 MB',
-      sent: (_, { baseModel }) => ({ body: { model: baseModel, prompt: words(largeBody) } }),
+      what: 'a prompt of 16 MB',
+      sent: (_, { baseModel }) => ({ body: { model: baseModel, prompt: words(longestText) } }),
     },
   ],
   reservation: [

@@ -10,9 +10,17 @@ const longestHoldMs = 50
 
 type Measured = { route: string; what: string; answer: Answer; holds: HoldOfProcess[] }
 
-export async function* measureAll(asker: Asker, stock: Stock): AsyncGenerator<Measured> {
+/** @param routes their names; none means all */
+export async function* measureAll(
+  asker: Asker,
+  stock: Stock,
+  routes: readonly string[] = [],
+): AsyncGenerator<Measured> {
+  const unknown = routes.filter((name) => !(name in extremes))
+  if (unknown.length > 0) throw new Error(`No extreme request is known of ${unknown.join(', ')}.`)
   for (const { name: route, method, path } of publicRoutes)
     for (const extreme of extremes[route] ?? []) {
+      if (routes.length > 0 && !routes.includes(route)) continue
       if (asker.signal.aborted) return
       const once = () => measure({ asker, stock, extreme, method: method.toUpperCase(), path })
       const first = await once()

@@ -6,7 +6,8 @@ import type { Sent } from './extreme.ts'
 const agent = new Agent({ keepAlive: false })
 /** A longer answer is only counted. */
 const keptCharacters = 4 * 1024 * 1024
-const timeoutMs = 300_000
+/** A request that the model works on for longer has shown what it holds. */
+const timeoutMs = 90_000
 
 export type Send = (method: string, path: string, sent: Sent) => Promise<Answer>
 
@@ -15,12 +16,14 @@ export function createSend(apiUrl: string, apiKey: string): Send {
     const payload = await payloadOf(body)
     const url = new URL(query === undefined ? path : `${path}?${query}`, apiUrl)
     const { promise, resolve } = Promise.withResolvers<Answer>()
+    const signal = AbortSignal.timeout(timeoutMs)
+    const fail = (error: Error) => resolve(signal.aborted ? noAnswer('given_up') : noAnswer('no_answer', String(error)))
     const outgoing = httpRequest(
       url,
       {
         method,
         agent,
-        timeout: timeoutMs,
+        signal,
         headers: {
           authorization: `Bearer ${apiKey}`,
           ...(payload && { 'content-type': payload.type, 'content-length': payload.bytes.length }),
@@ -34,7 +37,7 @@ export function createSend(apiUrl: string, apiKey: string): Send {
           sizeBytes += piece.length
           if (sizeBytes <= keptCharacters) kept.push(piece)
         })
-        incoming.on('error', (error) => resolve(noAnswer('no_answer', String(error))))
+        incoming.on('error', fail)
         incoming.on('end', () => {
           const isJson = (incoming.headers['content-type'] ?? '').includes('json') && sizeBytes <= keptCharacters
           const text = isJson ? Buffer.concat(kept).toString() : ''
@@ -42,8 +45,7 @@ export function createSend(apiUrl: string, apiKey: string): Send {
         })
       },
     )
-    outgoing.on('timeout', () => outgoing.destroy(new Error('timed out')))
-    outgoing.on('error', (error) => resolve(noAnswer('no_answer', String(error))))
+    outgoing.on('error', fail)
     outgoing.end(payload?.bytes)
     return promise
   }

@@ -1,19 +1,15 @@
 // Keys, webhooks, usage, the trail and the console.
 import type { Extreme, Stock } from './extreme.ts'
-import { list, ordinaryBody, record, words } from './texts.ts'
+import { list, manyNames, ordinaryBody, record, words } from './texts.ts'
 
 const bloated = (body: object): Extreme[] => [
   { what: 'a megabyte', sent: () => ({ body: { ...body, other: words(ordinaryBody) } }) },
   {
-    what: '100,000 values',
+    what: '10,000 names',
     sent: () => ({
       body: {
         ...body,
-        other: record(
-          90_000,
-          () => 1,
-          (at) => `${at}`,
-        ),
+        other: manyNames(9990),
       },
     }),
   },
@@ -26,7 +22,9 @@ export const service: Record<string, Extreme[]> = {
   get_limits: [{ what: 'a full account', sent: () => ({}) }],
   create_key: [
     ...bloated({ name: 'n'.repeat(100), scopes: ['read'] }),
-    { what: '100,000 scopes', sent: () => ({ body: { name: 'n', scopes: list(80_000, () => 'read') } }) },
+    { what: '15,900 scopes', sent: () => ({ body: { name: 'n', scopes: list(15_900, () => 'read') } }) },
+    { what: '15,900 wrong scopes', sent: () => ({ body: { name: 'n', scopes: list(15_900, () => 'none') } }) },
+    { what: '9,900 unknown fields', sent: () => ({ body: { name: 'n', scopes: ['read'], ...record(9900, () => 1) } }) },
   ],
   list_keys: [{ what: '1,000 keys', sent: () => ({ query: 'limit=1000' }) }],
   rotate_key: [

@@ -4,7 +4,7 @@ import type { Answer } from '../accounts.ts'
 import type { Asker } from './extreme.ts'
 
 const pollMs = 250
-const longestMs = 180_000
+const longestMs = 90_000
 
 /** Polls until the answer is as wanted or a refusal. */
 export async function settled(

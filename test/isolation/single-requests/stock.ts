@@ -78,6 +78,8 @@ async function makeWork(asker: Asker, wideRows: string) {
   const prompt = list(1000, (at) => words(60, at))
   const completions = { model_name: baseModel, prompt, max_tokens: 1 }
   const { id: completionBatch } = await made(asker, '/v1/batch_completions', completions)
+  const few = { ...completions, prompt: prompt.slice(0, 200) }
+  const { id: streamedBatch } = await made(asker, '/v3/streaming_completions', few)
   const { id: embeddingBatch } = await made(asker, '/v1/batch_embeddings', { prompt: prompt.slice(0, 500) })
   const check = { type: 'string_check', operation: 'ilike', input: `{{item.q}}${words(5000)}`, reference: words(5000) }
   const { id: evalId } = await made(asker, '/openai/v1/evals', {
@@ -92,7 +94,7 @@ async function makeWork(asker: Asker, wideRows: string) {
   })
   const asked = { models: [baseModel], dataset_id: wideRows, max_tokens: 4 }
   const { id: evaluation } = await made(asker, '/v1/evaluations', asked)
-  return { job, completionBatch, embeddingBatch, eval: evalId, evalRun, evaluation }
+  return { job, completionBatch, streamedBatch, embeddingBatch, eval: evalId, evalRun, evaluation }
 }
 
 async function makeThings(asker: Asker) {

@@ -4,6 +4,8 @@ export const megabyte = 1024 * 1024
 /** Largest bodies, less what surrounds their largest value. */
 export const ordinaryBody = megabyte - 4096
 export const largeBody = 64 * megabyte - 4096
+/** What a body may hold in one text, as JSON writes it. */
+export const longestText = 16 * megabyte - 4096
 
 /** @param seed makes texts differ */
 export function words(characters: number, seed = 0): string {
@@ -22,6 +24,16 @@ export const list = <T>(count: number, item: (at: number) => T): T[] =>
 
 export const record = <T>(count: number, value: (at: number) => T, name = (at: number) => `field_${at}`) =>
   Object.fromEntries(list(count, (at) => [name(at), value(at)]))
+
+/** As many names as a body may hold, in objects of as many as one may have. */
+export const manyNames = (count: number) =>
+  list(Math.ceil(count / 9990), (part) =>
+    record(
+      Math.min(9990, count),
+      () => 1,
+      (at) => `${part} ${at}`,
+    ),
+  )
 
 export function nested(depth: number, inner: unknown = 'deep'): unknown {
   let value = inner

@@ -1,7 +1,7 @@
 // Validates elements of a JSON array: each must be an object that our stores can hold.
 import { isUtf8 } from 'node:buffer'
-import { excessOfLong, tooDeep, tooManyValues } from '../domain/json-bounds.ts'
-import { invalidInput, ServiceError } from '../domain/service-error.ts'
+import { excessOfLong, tooDeep, tooManyValues } from './json-bounds.ts'
+import { invalidInput, ServiceError } from './service-error.ts'
 
 export const maxRowDepth = 32
 
@@ -44,7 +44,8 @@ export function parseRun(run: Buffer): object[] | null {
   }
 }
 
-function validateRow(bytes: Buffer, path: string) {
+/** @throws ServiceError invalid_input */
+export function validateRow(bytes: Buffer, path: string) {
   if (!isUtf8(bytes)) throw invalidInput(path, `${path} is not valid UTF-8. Send JSON encoded as UTF-8.`)
   const text = bytes.toString('utf8')
   const excess = excessOfLong(text)
@@ -84,4 +85,5 @@ function isDeeper(row: object): boolean {
 export const rowTooLarge = (path: string, limitBytes: number) =>
   new ServiceError('payload_too_large', `${path} is larger than ${limitBytes / 1024 / 1024} MB.`)
 
-export const isBlank = (bytes: Buffer) => bytes.every((byte) => [0x20, 0x0a, 0x0d, 0x09].includes(byte))
+export const isBlank = (bytes: Buffer) =>
+  bytes.every((byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)
