@@ -4,6 +4,8 @@ import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { gigabytes } from './dataset-limits.ts'
 
+export const notUtf8 = 'is not UTF-8 text: save the file in UTF-8'
+
 /** Thrown for a file that holds no text or exceeds a bound. The message is a phrase that follows "the file". */
 export class FileTextError extends Error {
   override name = 'FileTextError'

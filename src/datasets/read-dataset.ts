@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { csvRows } from './csv-rows.ts'
 import { defaultDatasetLimits } from './dataset-limits.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
-import { FileTextError, textOfFile } from './file-text.ts'
+import { FileTextError, notUtf8, textOfFile } from './file-text.ts'
 import { parseRow } from './row-json.ts'
 
 /** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
@@ -11,7 +11,6 @@ export type RawRow = { line: number; value: unknown } | { line: number; problem:
 
 /** Longer rows are refused, because a row has to fit into memory. */
 const rowLimitBytes = 16 * 1024 * 1024
-export const notUtf8 = 'is not UTF-8 text: save the file in UTF-8'
 const rowTooLong = `is longer than ${rowLimitBytes / 1024 / 1024} MB`
 const newline = 0x0a
 const byteOrderMark = Buffer.from('\uFEFF')
