@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 CACHED_GRAMMARS = 256
 # A second of compiling makes about 130 MB of automaton.
 CACHED_COMPILE_SECONDS = 8.0
-# The first line of a grammar that the service writes.
+# The first line of a grammar that the service writes. The service sends no grammar of a caller with this beginning.
 OPTIONS = "%llguidance {}\n"
-NO_FORCING = '%llguidance {"no_forcing": true}\n'
+# The last such line of a grammar counts, so this one stands at the end.
+NO_FORCING = '\n%llguidance {"no_forcing": true}\n'
 MAX_CHARACTERS = 1_048_576
 MAX_REGEX_CHARACTERS = 262_144
 
@@ -146,23 +147,31 @@ class Grammars:
         return matcher
 
     def _grammar_of(self, source: Source) -> str:
+        # Forced text goes through the tokenizer, which reads "</s>" in it as the special token, and the matcher then
+        # refuses that. Without forcing it goes byte by byte.
         literal = source.text.replace("\\", "")
         forces = not any(token in literal for token in self._special)
         if source.kind == "grammar":
-            text = source.text if forces else NO_FORCING + source.text.removeprefix(OPTIONS)
-            try:
-                return cast(str, llguidance.grammar_from("grammar", text))
-            except ValueError as error:
-                raise BadGrammar(f"The grammar cannot be used: {_first_line(str(error))}") from error
+            return self._lark(source.text, forces=forces and source.text.startswith(OPTIONS))
         grammar: str = LLMatcher.grammar_from_regex(source.text)
         if forces:
             return grammar
-        # Forced text goes through the tokenizer, which reads "</s>" in it as the special token, and the matcher then
-        # refuses that. Without forcing it goes byte by byte.
         document = json.loads(grammar)
         (rules,) = document["grammars"]
-        rules["lark_grammar"] = NO_FORCING + rules["lark_grammar"]
+        rules["lark_grammar"] += NO_FORCING
         return json.dumps(document)
+
+    def _lark(self, text: str, *, forces: bool) -> str:
+        """Only grammars of the service force text. llguidance writes out all that is forced before it returns, and
+        `start: item{20000}` of a caller forces as many items, gigabytes of them.
+        """
+        try:
+            lark = cast(str, llguidance.grammar_from("grammar", text))
+        except ValueError as error:
+            raise BadGrammar(f"The grammar cannot be used: {_first_line(str(error))}") from error
+        if lark.lstrip().startswith("{"):
+            raise BadGrammar("The grammar cannot be used: write it in the syntax of Lark or GBNF, not as JSON.")
+        return lark if forces else lark + NO_FORCING
 
 
 def _first_line(message: str) -> str:

@@ -136,7 +136,8 @@ class Row:
         if self.wants_scores:
             return
         forced = [token for token in self.matcher.compute_ff_tokens() if token not in vocabulary.end_tokens]
-        self.matcher.consume_tokens(forced)
+        # The row ends where its tokens do, so the matcher need not follow further.
+        self.matcher.consume_tokens(forced[: self.max_tokens - len(self.output)])
         self._check_matcher()
         self._take(forced, vocabulary)
 
