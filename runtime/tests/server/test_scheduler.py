@@ -63,7 +63,7 @@ class ThreeSteps(NoRoomToJoin):
     def __init__(self, rows: list[Row]) -> None:
         self.rows, self.steps = rows, 0
 
-    def step(self, _most_columns: int | None) -> list[RowFailed]:
+    def step(self, _most_columns: int | None, _most_grammar_s: float | None) -> list[RowFailed]:
         self.steps += 1
         for row in self.rows:
             row.fed(1)
@@ -94,9 +94,9 @@ class Noting(ThreeSteps):
     def join(self, joining: Joining) -> None:
         self.rows += joining.rows
 
-    def step(self, most_columns: int | None) -> list[RowFailed]:
+    def step(self, most_columns: int | None, most_grammar_s: float | None) -> list[RowFailed]:
         self._notes.append(f"{self._name} steps")
-        return super().step(most_columns)
+        return super().step(most_columns, most_grammar_s)
 
 
 def test_a_quick_row_is_done_before_the_other_batch_reads_on() -> None:

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -26,6 +26,8 @@ CACHED_COMPILE_SECONDS = 8.0
 OPTIONS = "%llguidance {}\n"
 # The last such line of a grammar counts, so this one stands at the end.
 NO_FORCING = '\n%llguidance {"no_forcing": true}\n'
+# A mask takes microseconds, or many milliseconds where a caller's grammar is hostile.
+MASKS_AT_ONCE = 4
 MAX_CHARACTERS = 1_048_576
 MAX_REGEX_CHARACTERS = 262_144
 
@@ -117,15 +119,17 @@ class Grammars:
         greediest = max(weights, key=weights.__getitem__)
         return next(source for source, each in self._compiled.items() if each.account == greediest)
 
-    def restrict(self, logits: torch.Tensor, matchers: Sequence[LLMatcher | None]) -> None:
-        """Sets what a matcher forbids to minus infinity, in place; logits are [rows, vocabulary]."""
+    def restrict(self, logits: torch.Tensor, matchers: Sequence[LLMatcher | None]) -> Iterator[None]:
+        """Sets what a matcher forbids to minus infinity, in place; logits are [rows, vocabulary]. A few at a time."""
         masked = [(matcher, row) for row, matcher in enumerate(matchers) if matcher is not None]
         if not masked:
             return
         bits = llguidance.numpy.allocate_token_bitmask(len(masked), self._vocabulary)
-        llguidance.numpy.fill_next_token_bitmask_par(
-            self._executor, [(matcher, index) for index, (matcher, _) in enumerate(masked)], bits
-        )
+        places = [(matcher, index) for index, (matcher, _) in enumerate(masked)]
+        for start in range(0, len(places), MASKS_AT_ONCE):
+            some = places[start : start + MASKS_AT_ONCE]
+            llguidance.numpy.fill_next_token_bitmask_par(self._executor, some, bits)
+            yield
         flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, : logits.shape[1]]
         forbidden = torch.from_numpy(flags == 0).to(logits.device)
         if len(masked) == len(matchers):

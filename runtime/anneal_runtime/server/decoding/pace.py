@@ -16,6 +16,8 @@ TELLING_READ = 256
 # come in runs, and a step of many tokens takes as long as several steps of few.
 SHARED_COLUMNS = 4
 SHARED_TOKENS = 64
+# The grammars of typed rows hold a step for so long meanwhile; then others have their turn, and the step goes on.
+SHARED_GRAMMAR_S = 0.02
 # An engine counts as shared for this time after it had work of several accounts. An account that asks one prompt
 # after another has no work here between two of them.
 SHARED_FOR_S = 1.0
@@ -67,6 +69,11 @@ class Pace:
     def most_columns(self, rows: int) -> int | None:
         """Of one step of so many rows; None is no limit."""
         return max(1, min(SHARED_COLUMNS, SHARED_TOKENS // rows)) if self._is_shared else None
+
+    @property
+    def most_grammar_s(self) -> float | None:
+        """For the grammars of one step, at a time; None is no limit."""
+        return SHARED_GRAMMAR_S if self._is_shared else None
 
     @property
     def most_tokens(self) -> int:
