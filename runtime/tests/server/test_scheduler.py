@@ -35,7 +35,7 @@ class NoRoomToJoin:
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
-    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
+    def read(self, rows: list[Row], _most_grammar_s: float | None) -> tuple[Joining, list[RowFailed]]:
         return Joining(rows, RowCache()), []
 
     def join(self, _joining: Joining) -> None:
@@ -87,9 +87,9 @@ class Noting(ThreeSteps):
         super().__init__(rows)
         self._name, self._notes = name, notes
 
-    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
+    def read(self, rows: list[Row], most_grammar_s: float | None) -> tuple[Joining, list[RowFailed]]:
         self._notes.append(f"{self._name} reads {len(rows)}")
-        return super().read(rows)
+        return super().read(rows, most_grammar_s)
 
     def join(self, joining: Joining) -> None:
         self.rows += joining.rows

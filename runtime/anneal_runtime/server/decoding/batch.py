@@ -50,12 +50,15 @@ class RunningBatch:
         self._half: Iterator[list[RowFailed]] | None = None
         self._failed: list[RowFailed] = []
 
-    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
-        """Reads the rows' prompts and samples their first tokens, apart from the batch. Returns what failed, too."""
-        failures = []
+    def read(self, rows: list[Row], most_grammar_s: float | None = None) -> tuple[Joining, list[RowFailed]]:
+        """Reads the rows' prompts and samples their first tokens, apart from the batch. Returns what failed, too.
+
+        Once the grammars have taken `most_grammar_s`, tokens that they force are left to later steps.
+        """
+        failures, until = [], _end_of(most_grammar_s)
         for row in rows:
             try:
-                row.start(self._vocabulary)
+                row.start(self._vocabulary, forces=monotonic() < until)
             except GenerationFailed as error:
                 failures.append(RowFailed(row, error))
         failed = {failure.row for failure in failures}
@@ -64,7 +67,8 @@ class RunningBatch:
             failures += self._read_scored(rows, cache)
         elif rows:
             width = max(len(row.pending) for row in rows)
-            failures += chain.from_iterable(self._sample(rows, self._last(rows, width, cache)))
+            logits = self._last(rows, width, cache)
+            failures += chain.from_iterable(self._sample(rows, logits, _end_of(most_grammar_s)))
         return Joining(rows, cache), failures
 
     def join(self, joining: Joining) -> None:
@@ -89,7 +93,7 @@ class RunningBatch:
             width = _width([len(row.pending) for row in self.rows])
             logits = self._last(self.rows, min(width, most_columns or width), self._cache)
             self._half, self._failed = self._sample(list(self.rows), logits), []
-        until = inf if most_grammar_s is None else monotonic() + most_grammar_s
+        until = _end_of(most_grammar_s)
         for failed in self._half:
             self._failed += failed
             if monotonic() >= until:
@@ -158,9 +162,9 @@ class RunningBatch:
         logits: torch.Tensor = output.logits
         return logits
 
-    def _sample(self, rows: list[Row], logits: torch.Tensor) -> Iterator[list[RowFailed]]:
+    def _sample(self, rows: list[Row], logits: torch.Tensor, until: float = inf) -> Iterator[list[RowFailed]]:
         """A token for each row that has none pending, in pieces of work: between two of them others have their turn.
-        Yields what failed.
+        Later than `until`, no further tokens are forced. Yields what failed.
         """
         ready = [index for index, row in enumerate(rows) if not row.pending]
         if not ready:
@@ -173,14 +177,14 @@ class RunningBatch:
         plain = logits[torch.tensor(extended, device=logits.device)] if extended else logits
         if extended:
             change_logits(logits, rows)
-        for _ in self._grammars.restrict(logits, [row.matcher for row in rows]):
+        for _ in self._grammars.restrict(logits, rows):
             yield []
         tokens = next_tokens(logits, rows)
         if extended:
             _score([rows[index] for index in extended], plain, [tokens[index] for index in extended])
         for row, token, is_finite in zip(rows, tokens, finite.tolist(), strict=True):
             try:
-                row.accept(token if is_finite else -1, self._vocabulary)
+                row.accept(token if is_finite else -1, self._vocabulary, forces=monotonic() < until)
             except GenerationFailed as error:
                 yield [RowFailed(row, error)]
             else:
@@ -200,6 +204,10 @@ def _next_scores(row: Row, logits: torch.Tensor, prompt: list[int]) -> list[Scor
     following = prompt[len(row.prompt_scores) :][: len(logits)]
     tokens = torch.tensor(following, dtype=torch.long, device=logits.device)
     return [*scores_of(logits[: len(following)], tokens, row.extras.logprobs or 0)]
+
+
+def _end_of(seconds: float | None) -> float:
+    return inf if seconds is None else monotonic() + seconds
 
 
 def _width(pending: list[int]) -> int:

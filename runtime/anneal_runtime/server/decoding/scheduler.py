@@ -144,7 +144,7 @@ class Scheduler:
         started, tokens = monotonic(), max(row.read_length for row in rows) * len(rows)
         try:
             with self._failing(rows):
-                joining, failures = batch.read(rows)
+                joining, failures = batch.read(rows, self._pace.most_grammar_s)
         except Exception as error:
             # The running rows are untouched and go on.
             self._count_failure("Prompts could not be read", error)
@@ -189,6 +189,8 @@ class Scheduler:
         before_s, tokens = self._halves.pop(batch, (0.0, fed))
         if failures is None:
             self._halves[batch] = before_s + seconds, tokens
+            if batch is self._batch:
+                self._pace.count_part(before_s + seconds)
             return seconds
         if is_few:
             self._pace.count_few_rows_step(before_s + seconds, tokens)
