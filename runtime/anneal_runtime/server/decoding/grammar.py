@@ -199,8 +199,6 @@ class Grammars:
             lark = cast(str, llguidance.grammar_from("grammar", text))
         except ValueError as error:
             raise BadGrammar(f"The grammar cannot be used: {_first_line(str(error))}") from error
-        if lark.lstrip().startswith("{"):
-            raise BadGrammar("The grammar cannot be used: write it in the syntax of Lark or GBNF, not as JSON.")
         return lark if forces else lark + NO_FORCING
 
 
