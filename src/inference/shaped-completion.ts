@@ -36,7 +36,7 @@ export async function completeShaped(servers: Servers, input: ShapedInput, shape
   )
 }
 
-/** The engine spends more on grammars that begin as ours do, because ours bound their answers. */
+/** The engine lets grammars that begin as ours do force text, because ours bound the length of their answers. */
 const asCallers = (grammar: string) => grammar.replace(/^%llguidance/, '\n$&')
 
 const completionsOf = (choices: readonly Choice[]): Completions => ({
