@@ -28,13 +28,16 @@ export async function completeShaped(servers: Servers, input: ShapedInput, shape
     const answers = await Promise.all(prompts.map((_, index) => completeSchema(servers, input, shape, index)))
     return completionsOf(answers)
   }
-  const grammar: EngineGrammar = shape.kind === 'regex' ? { regex: shape.regex } : { grammar: shape.grammar }
+  const grammar: EngineGrammar = shape.kind === 'regex' ? { regex: shape.regex } : { grammar: asCallers(shape.grammar) }
   const maxTokens = Math.min(input.sampling.maxTokens ?? defaultTokens, input.baseModel.contextLength)
   const rows = prompts.map((prompt, index) => ({ index, prompt }))
   return completionsOf(
     await generate(servers, input, [{ rows, grammar, maxTokens, isCallers: true }], input.sampling.seed),
   )
 }
+
+/** The engine lets grammars that begin as ours do force text, because ours bound the length of their answers. */
+const asCallers = (grammar: string) => grammar.replace(/^%llguidance/, '\n$&')
 
 const completionsOf = (choices: readonly Choice[]): Completions => ({
   outputs: choices.map(({ text }) => ({ output: text })),

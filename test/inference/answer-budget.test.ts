@@ -81,4 +81,9 @@ describe('a typed answer of bounded length', async () => {
     await assert.rejects(asked(2), { code: 'invalid_input', message: /^max_tokens must be at least 3 / })
     assert.equal(engine.requests.length, sent)
   })
+
+  it('of a grammar of the caller never begins as grammars of the service do, which may force text', async () => {
+    await ask(30, 30, { kind: 'grammar', grammar: '%llguidance {}\nstart: "a"' })
+    assert.equal(generations().at(-1)?.structured_outputs?.grammar, '\n%llguidance {}\nstart: "a"')
+  })
 })

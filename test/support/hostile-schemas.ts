@@ -1,4 +1,4 @@
-// Schemas that are short to write and long to read, to write as a grammar, or to check an answer against.
+// Schemas that are short to write and long to read, to write as a grammar, or to check an answer against; and grammars like them.
 
 const named = <T>(count: number, of: (index: number) => T) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, of(index)]))
@@ -91,3 +91,12 @@ export const longValues = (count: number, characters: number) => ({
   type: 'array',
   items: { anyOf: listOf(count, (index) => ({ const: { of: 'v'.repeat(characters), index } })) },
 })
+
+/** A grammar of one answer, which is twenty gigabytes long. */
+export const longText = () => `start: ("a" | "b") part{20000000}\npart: "${'abcdefgh'.repeat(128)}"\n`
+
+/** A grammar with so many kinds of words at each place that the tokens which may follow take milliseconds to find. */
+export const manyWords = (count: number) => {
+  const word = (index: number) => `W${index}: /[a-zA-Z ]{1,${index + 1}}[0-9]{${index + 1}}/`
+  return [`start: (${listOf(count, (index) => `W${index}`).join(' | ')})+`, ...listOf(count, word), ''].join('\n')
+}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anneal_runtime.server.account_turns import AccountThreads, Sharing
@@ -59,11 +60,12 @@ class TextThreads:
 
     async def chat(self, account: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[int]:
         """Raises ChatRefused."""
-        lane = self._lane([message["content"] for message in messages])
+        lane = self._lane(texts_in([messages, tools]))
         return await lane.turns.run(account, self._chat_tokens, lane.encoder, messages, tools)
 
-    def _lane(self, texts: Sequence[Sized]) -> _Lane:
-        return self._short if sum(map(len, texts)) <= PIECE_CHARACTERS else self._long
+    def _lane(self, texts: Iterable[Sized]) -> _Lane:
+        is_long = any(characters > PIECE_CHARACTERS for characters in accumulate(map(len, texts)))
+        return self._long if is_long else self._short
 
     def _marked_tokens(self, encoder: TextEncoder, prompts: list[TextPrompt]) -> list[list[int]]:
         return self._prompt_tokens(encoder, [prompt.before + encoder.prompt(prompt.text) for prompt in prompts])
@@ -118,3 +120,16 @@ def pieces(texts: list[Text]) -> list[list[Text]]:
             characters = len(text)
         found[-1].append(text)
     return found
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts of a JSON value: a template may write any of them, such as the schemas of functions."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            left += [*each.keys(), *each.values()]
+        elif isinstance(each, list):
+            left += each
+        else:
+            yield each if isinstance(each, str) else str(each)

@@ -4,7 +4,7 @@ from typing import cast
 from llguidance import LLMatcher
 
 from anneal_runtime.server.decoding.admission import Admission
-from anneal_runtime.server.decoding.pace import SHARED_READ_S, Debts, Pace
+from anneal_runtime.server.decoding.pace import MOST_DEBT_S, SHARED_READ_S, Debts, Pace
 from anneal_runtime.server.decoding.rows import GenerationRequest, Row, SamplingParams
 
 PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
@@ -142,3 +142,19 @@ def test_cancelled_requests_leave_the_line() -> None:
     waiting(admission, "a", 2).cancelled = True
     waiting(admission, "b", 2)
     assert accounts_of(admission.choose([])) == {"b": 2}
+
+
+def test_an_account_whose_rows_end_with_the_read_does_not_starve_others() -> None:
+    debts = Debts()
+    admission = Admission(16, Pace(), debts)
+    waiting(admission, "greedy", 4)
+    waiting(admission, "idle", 1)
+    debts.owe({"greedy"}, 0.5)
+    assert next(row.request.account for row in admission.choose([])) == "idle"
+
+
+def test_what_an_account_owed_while_it_was_alone_is_forgiven_in_a_moment() -> None:
+    debts = Debts()
+    debts.owe({"greedy"}, 3600.0)
+    debts.pay(MOST_DEBT_S)
+    assert debts.of("greedy") == 0.0

@@ -1,9 +1,13 @@
 import pytest
+import torch
 from server.support.running import REPOSITORY
 from transformers import AutoTokenizer
 
 from anneal_runtime.server.decoding import grammar
-from anneal_runtime.server.decoding.grammar import Grammars, Source
+from anneal_runtime.server.decoding.grammar import BadGrammar, Grammars, Source
+from anneal_runtime.server.decoding.rows import GenerationRequest, Row, SamplingParams
+
+PARAMS = SamplingParams(max_tokens=1, temperature=0.0, top_p=1.0, seed=None, stop=())
 
 
 def regex(text: str) -> Source:
@@ -40,3 +44,47 @@ def test_a_grammar_that_failed_is_compiled_again() -> None:
     grammars.forget(failed)
     assert grammars.find(regex("failed")) is None
     assert grammars.find(regex("other")) is other
+
+
+def lark(text: str) -> Source:
+    return Source("grammar", text)
+
+
+@pytest.mark.parametrize("beginning", ["", '%llguidance {"no_forcing": false}\n', "\n%llguidance {}\n"])
+def test_a_grammar_of_a_caller_forces_no_text_however_often_it_repeats_one(beginning: str) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny")
+    grammars = Grammars(tokenizer, len(tokenizer), [tokenizer.eos_token_id])
+    text = "abcdefgh" * 128
+    # All of it would be twenty gigabytes.
+    matcher = grammars.compile(lark(f'{beginning}start: ("a" | "b") r{{20000000}}\nr: "{text}"\n')).deep_copy()
+    assert matcher.consume_token(tokenizer.convert_tokens_to_ids("a"))
+    assert matcher.compute_ff_tokens() == []
+
+
+def test_a_grammar_of_the_service_forces_its_text() -> None:
+    tokenizer = AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny")
+    grammars = Grammars(tokenizer, len(tokenizer), [tokenizer.eos_token_id])
+    matcher = grammars.compile(lark('%llguidance {}\nstart: "abcdefgh" ("a" | "b")\n'))
+    assert tokenizer.decode(matcher.deep_copy().compute_ff_tokens()).startswith("abcd")
+
+
+def test_a_grammar_as_json_is_refused() -> None:
+    tokenizer = AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny")
+    grammars = Grammars(tokenizer, len(tokenizer), [tokenizer.eos_token_id])
+    with pytest.raises(BadGrammar, match="cannot be used"):
+        grammars.compile(lark('{"grammars": [{"lark_grammar": "start: \\"a\\""}]}'))
+
+
+def test_slow_masks_count_as_memory_of_their_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grammar, "SLOW_MASK_S", 0.0)
+    monkeypatch.setattr(grammar, "CACHED_COMPILE_SECONDS", 100.0)
+    tokenizer = AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny")
+    grammars = Grammars(tokenizer, len(tokenizer), [tokenizer.eos_token_id])
+    for name in ("grows", "other"):
+        grammars.compile(regex(name), name)
+    monkeypatch.setattr(grammar, "CACHED_COMPILE_SECONDS", 1e-9)
+    matcher = grammars.find(regex("grows"))
+    row = Row(GenerationRequest(None, matcher, lambda _answers: None), 0, [1], PARAMS, 1)
+    row.matcher = matcher
+    assert list(grammars.restrict(torch.zeros(1, len(tokenizer)), [row])) == [None]
+    assert (grammars.find(regex("grows")), grammars.find(regex("other")) is not None) == (None, True)

@@ -35,7 +35,7 @@ class NoRoomToJoin:
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
-    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
+    def read(self, rows: list[Row], _most_grammar_s: float | None) -> tuple[Joining, list[RowFailed]]:
         return Joining(rows, RowCache()), []
 
     def join(self, _joining: Joining) -> None:
@@ -63,7 +63,7 @@ class ThreeSteps(NoRoomToJoin):
     def __init__(self, rows: list[Row]) -> None:
         self.rows, self.steps = rows, 0
 
-    def step(self, _most_columns: int | None) -> list[RowFailed]:
+    def step(self, _most_columns: int | None, _most_grammar_s: float | None) -> list[RowFailed]:
         self.steps += 1
         for row in self.rows:
             row.fed(1)
@@ -87,16 +87,16 @@ class Noting(ThreeSteps):
         super().__init__(rows)
         self._name, self._notes = name, notes
 
-    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
+    def read(self, rows: list[Row], most_grammar_s: float | None) -> tuple[Joining, list[RowFailed]]:
         self._notes.append(f"{self._name} reads {len(rows)}")
-        return super().read(rows)
+        return super().read(rows, most_grammar_s)
 
     def join(self, joining: Joining) -> None:
         self.rows += joining.rows
 
-    def step(self, most_columns: int | None) -> list[RowFailed]:
+    def step(self, most_columns: int | None, most_grammar_s: float | None) -> list[RowFailed]:
         self._notes.append(f"{self._name} steps")
-        return super().step(most_columns)
+        return super().step(most_columns, most_grammar_s)
 
 
 def test_a_quick_row_is_done_before_the_other_batch_reads_on() -> None:

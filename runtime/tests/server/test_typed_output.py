@@ -10,6 +10,7 @@ from server.support.running import RunningServer
 from support.until import PATIENCE_S
 
 from anneal_runtime.server.decoding.grammar import Source
+from anneal_runtime.server.decoding.pace import Pace
 
 STRING = r'"([^"\\\x00-\x1f\x7f]|\\["\\/bfnrt]){0,60}"'
 INTEGER = r"-?(0|[1-9][0-9]{0,14})"
@@ -105,6 +106,18 @@ def test_typed_and_free_rows_share_a_batch(tiny: RunningServer) -> None:
     assert tiny.client.texts(free, max_tokens=30) == expected
     other.join()
     assert all(re.match(r'\{"name":"', text) for text in mixed[0])
+
+
+def test_typed_answers_are_the_same_if_others_have_their_turn_in_each_step(
+    tiny: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = prompts(20, seed=7)
+    expected = tiny.client.texts(asked, max_tokens=100, **typed(RECORD))
+    monkeypatch.setattr(Pace, "most_grammar_s", 0.0)
+    with ThreadPoolExecutor() as threads:
+        one_by_one = threads.map(lambda each: tiny.client.texts(each, max_tokens=100, **typed(RECORD))[0], asked)
+        assert tiny.client.texts(asked, max_tokens=100, **typed(RECORD)) == expected
+    assert list(one_by_one) == expected
 
 
 def test_two_hundred_new_types_delay_a_known_one_by_no_pass(

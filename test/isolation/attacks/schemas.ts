@@ -1,7 +1,9 @@
 import {
   backwardChain,
   branching,
+  longText,
   manyProperties,
+  manyWords,
   patterns,
   patternsOfItems,
   ranges,
@@ -16,7 +18,7 @@ const connections = 8
 
 export const schemas: Attack = {
   name: 'schemas',
-  what: 'eight connections ask for answers of schemas, tools and types that are short to write and long to read or to check',
+  what: 'eight connections ask for answers of schemas, tools, types and grammars that are short to write and long to read or to check',
   seconds: 40,
   maxGrowthMb: { api: 400 },
   probes: (stage) => [completion(stage), typedCompletion(stage), readiness(stage)],
@@ -42,6 +44,7 @@ function hostileChats(): object[] {
     max_tokens: 400,
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
   })
+  const ofGrammar = (grammar: string) => ({ messages, max_tokens: 400, structured_outputs: { grammar } })
   const ofTools = (count: number, parameters: object) => ({
     messages,
     max_tokens: 700,
@@ -60,6 +63,8 @@ function hostileChats(): object[] {
     ofSchema(branching(22)),
     ofSchema(ranges(900)),
     ofSchema(recursive(400)),
+    ofGrammar(longText()),
+    ofGrammar(manyWords(1000)),
   ]
 }
 

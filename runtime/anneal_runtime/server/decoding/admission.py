@@ -103,7 +103,9 @@ class Admission:
 
     def _next(self, rows_of: Counter[str], rows_in: Counter[Line], free: int) -> Line | None:
         """The line whose turn it is among those that may have a place."""
-        for line in sorted(self._waiting, key=lambda line: (rows_of[line.account], rows_in[line])):
+        # Rows that end with the read are in no batch, so an account with only such rows would always be the first.
+        turns = {line: (rows_of[line.account], self._debts.of(line.account), rows_in[line]) for line in self._waiting}
+        for line in sorted(turns, key=turns.__getitem__):
             if self._debts.must_wait(line.account, rows_of):
                 continue
             beyond = 2 * self.few if rows_of[line.account] == 0 else 0 if line.is_large else self.few

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import torch
@@ -43,13 +46,19 @@ class RunningBatch:
         self._model, self._router, self._grammars, self._vocabulary = model, router, grammars, vocabulary
         self.rows: list[Row] = []
         self._cache = RowCache()
+        # The rest of a step that is not done, and what has failed in it.
+        self._half: Iterator[list[RowFailed]] | None = None
+        self._failed: list[RowFailed] = []
 
-    def read(self, rows: list[Row]) -> tuple[Joining, list[RowFailed]]:
-        """Reads the rows' prompts and samples their first tokens, apart from the batch. Returns what failed, too."""
-        failures = []
+    def read(self, rows: list[Row], most_grammar_s: float | None = None) -> tuple[Joining, list[RowFailed]]:
+        """Reads the rows' prompts and samples their first tokens, apart from the batch. Returns what failed, too.
+
+        Once the grammars have taken `most_grammar_s`, tokens that they force are left to later steps.
+        """
+        failures, until = [], _end_of(most_grammar_s)
         for row in rows:
             try:
-                row.start(self._vocabulary)
+                row.start(self._vocabulary, forces=monotonic() < until)
             except GenerationFailed as error:
                 failures.append(RowFailed(row, error))
         failed = {failure.row for failure in failures}
@@ -57,7 +66,9 @@ class RunningBatch:
         if any(row.scores_prompt for row in rows):
             failures += self._read_scored(rows, cache)
         elif rows:
-            failures += self._forward(rows, max(len(row.pending) for row in rows), cache)
+            width = max(len(row.pending) for row in rows)
+            logits = self._last(rows, width, cache)
+            failures += chain.from_iterable(self._sample(rows, logits, _end_of(most_grammar_s)))
         return Joining(rows, cache), failures
 
     def join(self, joining: Joining) -> None:
@@ -73,20 +84,33 @@ class RunningBatch:
         self.drop(taken)
         return joining
 
-    def step(self, most_columns: int | None = None) -> list[RowFailed]:
-        """One more token for every row. Returns what failed; the caller drops finished and failed rows."""
-        width = _width([len(row.pending) for row in self.rows])
-        return self._forward(self.rows, min(width, most_columns or width), self._cache)
+    def step(self, most_columns: int | None = None, most_grammar_s: float | None = None) -> list[RowFailed] | None:
+        """One more token for every row. Returns what failed; the caller drops finished and failed rows.
+
+        None if the grammars of typed rows take longer than `most_grammar_s`: the next call goes on with the same step.
+        """
+        if self._half is None:
+            width = _width([len(row.pending) for row in self.rows])
+            logits = self._last(self.rows, min(width, most_columns or width), self._cache)
+            self._half, self._failed = self._sample(list(self.rows), logits), []
+        until = _end_of(most_grammar_s)
+        for failed in self._half:
+            self._failed += failed
+            if monotonic() >= until:
+                return None
+        self._half = None
+        return self._failed
 
     def drop(self, gone: Sequence[bool]) -> None:
         """Drops row i if gone[i]."""
         if any(gone):
             order = self._cache.keep([index for index, is_gone in enumerate(gone) if not is_gone])
             self.rows = [self.rows[index] for index in order]
+            self._half = self._half if self.rows else None
 
     def clear(self) -> list[Row]:
         """Drops all rows and returns them: after an error in a forward pass the cache may be wrong."""
-        rows, self.rows, self._cache = self.rows, [], RowCache()
+        rows, self.rows, self._cache, self._half = self.rows, [], RowCache(), None
         return rows
 
     def _read_scored(self, rows: list[Row], cache: RowCache) -> list[RowFailed]:
@@ -108,11 +132,12 @@ class RunningBatch:
                 row.end_unsampled(self._vocabulary)
         sampled = [index for index, row in enumerate(rows) if row.answer is None]
         last = logits[torch.tensor(sampled, dtype=torch.long, device=logits.device), -1].float()
-        return self._sample([rows[index] for index in sampled], last)
+        return list(chain.from_iterable(self._sample([rows[index] for index in sampled], last)))
 
-    def _forward(self, rows: list[Row], width: int, cache: RowCache) -> list[RowFailed]:
+    def _last(self, rows: list[Row], width: int, cache: RowCache) -> torch.Tensor:
+        """The logits after the next tokens of each row."""
         counts = [min(width, len(row.pending)) for row in rows]
-        return self._sample(rows, self._feed(rows, counts, width, cache, kept=1)[:, -1].float())
+        return self._feed(rows, counts, width, cache, kept=1)[:, -1].float()
 
     def _feed(self, rows: list[Row], taken: list[int], width: int, cache: RowCache, kept: int) -> torch.Tensor:
         """One pass over the next tokens of each row. Returns the logits of the last columns."""
@@ -137,10 +162,13 @@ class RunningBatch:
         logits: torch.Tensor = output.logits
         return logits
 
-    def _sample(self, rows: list[Row], logits: torch.Tensor) -> list[RowFailed]:
+    def _sample(self, rows: list[Row], logits: torch.Tensor, until: float = inf) -> Iterator[list[RowFailed]]:
+        """A token for each row that has none pending, in pieces of work: between two of them others have their turn.
+        Later than `until`, no further tokens are forced. Yields what failed.
+        """
         ready = [index for index, row in enumerate(rows) if not row.pending]
         if not ready:
-            return []
+            return
         if len(ready) < len(rows):
             rows, logits = [rows[index] for index in ready], logits[torch.tensor(ready, device=logits.device)]
         # Checked before the grammars' masks, which could hide infinities.
@@ -149,16 +177,18 @@ class RunningBatch:
         plain = logits[torch.tensor(extended, device=logits.device)] if extended else logits
         if extended:
             change_logits(logits, rows)
-        self._grammars.restrict(logits, [row.matcher for row in rows])
-        failures, tokens = [], next_tokens(logits, rows)
+        for _ in self._grammars.restrict(logits, rows):
+            yield []
+        tokens = next_tokens(logits, rows)
         if extended:
             _score([rows[index] for index in extended], plain, [tokens[index] for index in extended])
         for row, token, is_finite in zip(rows, tokens, finite.tolist(), strict=True):
             try:
-                row.accept(token if is_finite else -1, self._vocabulary)
+                row.accept(token if is_finite else -1, self._vocabulary, forces=monotonic() < until)
             except GenerationFailed as error:
-                failures.append(RowFailed(row, error))
-        return failures
+                yield [RowFailed(row, error)]
+            else:
+                yield []
 
 
 def _score(rows: list[Row], logits: torch.Tensor, tokens: list[int]) -> None:
@@ -174,6 +204,10 @@ def _next_scores(row: Row, logits: torch.Tensor, prompt: list[int]) -> list[Scor
     following = prompt[len(row.prompt_scores) :][: len(logits)]
     tokens = torch.tensor(following, dtype=torch.long, device=logits.device)
     return [*scores_of(logits[: len(following)], tokens, row.extras.logprobs or 0)]
+
+
+def _end_of(seconds: float | None) -> float:
+    return inf if seconds is None else monotonic() + seconds
 
 
 def _width(pending: list[int]) -> int:

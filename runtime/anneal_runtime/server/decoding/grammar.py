@@ -6,25 +6,28 @@ import json
 import threading
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 import llguidance.hf
 import llguidance.numpy
 import numpy as np
 import torch
-from llguidance import LLExecutor, LLMatcher, LLParserLimits
+from llguidance import LLMatcher, LLParserLimits
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 CACHED_GRAMMARS = 256
-# A second of compiling makes about 130 MB of automaton.
+# A second of compiling, or of slow masks, makes at most about 130 MB of automaton: so these are a gigabyte.
 CACHED_COMPILE_SECONDS = 8.0
-# The first line of a grammar that the service writes.
+# The first line of a grammar that the service writes. The service sends no grammar of a caller with this beginning.
 OPTIONS = "%llguidance {}\n"
-NO_FORCING = '%llguidance {"no_forcing": true}\n'
+# The last such line of a grammar counts, so this one stands at the end.
+NO_FORCING = '\n%llguidance {"no_forcing": true}\n'
+# A mask takes microseconds, and longer where it makes states.
+SLOW_MASK_S = 0.001
 MAX_CHARACTERS = 1_048_576
 MAX_REGEX_CHARACTERS = 262_144
 
@@ -43,6 +46,20 @@ class Compiled:
     account: str
     # The share of the cache's room: of its number of grammars or of its memory, whichever is larger.
     weight: float
+
+
+class TypedRequest(Protocol):
+    @property
+    def grammar(self) -> LLMatcher | None: ...
+
+
+class Typed(Protocol):
+    """A row, with its own copy of its request's matcher."""
+
+    matcher: LLMatcher | None
+
+    @property
+    def request(self) -> TypedRequest: ...
 
 
 class BadGrammar(Exception):
@@ -68,7 +85,6 @@ class Grammars:
             eos_token=list(end_tokens),
         )
         self._limits = LLParserLimits(max_lexer_states=50_000, verbose_errors=False)
-        self._executor = LLExecutor(num_threads=1)
         # Each with the account that asked for it first, the least recently used one first.
         self._compiled: OrderedDict[Source, Compiled] = OrderedDict()
         self._lock = threading.Lock()
@@ -93,8 +109,7 @@ class Grammars:
         weight = max(1 / CACHED_GRAMMARS, (time.thread_time() - begun) / CACHED_COMPILE_SECONDS)
         with self._lock:
             self._compiled[source] = Compiled(matcher, account, weight)
-            while len(self._compiled) > 1 and sum(each.weight for each in self._compiled.values()) > 1:
-                del self._compiled[self._one_too_many()]
+            self._make_room()
         return matcher
 
     def forget(self, matcher: LLMatcher) -> None:
@@ -108,6 +123,10 @@ class Grammars:
         spelt: bytes = self._tokenizer.decode_bytes([token])
         return spelt
 
+    def _make_room(self) -> None:
+        while len(self._compiled) > 1 and sum(each.weight for each in self._compiled.values()) > 1:
+            del self._compiled[self._one_too_many()]
+
     def _one_too_many(self) -> Source:
         """The least recently used grammar of the account that has most: nobody's types drive out another's few."""
         weights: defaultdict[str, float] = defaultdict(float)
@@ -116,22 +135,34 @@ class Grammars:
         greediest = max(weights, key=weights.__getitem__)
         return next(source for source, each in self._compiled.items() if each.account == greediest)
 
-    def restrict(self, logits: torch.Tensor, matchers: Sequence[LLMatcher | None]) -> None:
-        """Sets what a matcher forbids to minus infinity, in place; logits are [rows, vocabulary]."""
-        masked = [(matcher, row) for row, matcher in enumerate(matchers) if matcher is not None]
+    def restrict(self, logits: torch.Tensor, rows: Sequence[Typed]) -> Iterator[None]:
+        """Sets what a row's matcher forbids to minus infinity, in place, row by row; logits are [rows, vocabulary]."""
+        masked = [(row.matcher, index, row) for index, row in enumerate(rows) if row.matcher is not None]
         if not masked:
             return
         bits = llguidance.numpy.allocate_token_bitmask(len(masked), self._vocabulary)
-        llguidance.numpy.fill_next_token_bitmask_par(
-            self._executor, [(matcher, index) for index, (matcher, _) in enumerate(masked)], bits
-        )
+        for place, (matcher, _, row) in enumerate(masked):
+            begun = time.thread_time()
+            llguidance.numpy.fill_next_token_bitmask(matcher, bits, place)
+            if (seconds := time.thread_time() - begun) > SLOW_MASK_S:
+                self._count_growth(row.request.grammar, seconds)
+            yield
         flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, : logits.shape[1]]
         forbidden = torch.from_numpy(flags == 0).to(logits.device)
-        if len(masked) == len(matchers):
+        if len(masked) == len(rows):
             logits[:, : forbidden.shape[1]].masked_fill_(forbidden, -torch.inf)
         else:
-            rows = torch.tensor([row for _, row in masked], device=logits.device)
-            logits[rows] = logits[rows].masked_fill(forbidden, -torch.inf)
+            typed = torch.tensor([index for _, index, _ in masked], device=logits.device)
+            logits[typed] = logits[typed].masked_fill(forbidden, -torch.inf)
+
+    def _count_growth(self, matcher: LLMatcher | None, seconds: float) -> None:
+        """A slow mask makes states of the automaton, as compiling does."""
+        with self._lock:
+            for source, each in self._compiled.items():
+                if each.matcher is matcher:
+                    self._compiled[source] = replace(each, weight=each.weight + seconds / CACHED_COMPILE_SECONDS)
+                    break
+            self._make_room()
 
     def _compile(self, source: Source) -> LLMatcher:
         most = MAX_REGEX_CHARACTERS if source.kind == "regex" else MAX_CHARACTERS
@@ -146,23 +177,29 @@ class Grammars:
         return matcher
 
     def _grammar_of(self, source: Source) -> str:
+        # Forced text goes through the tokenizer, which reads "</s>" in it as the special token, and the matcher then
+        # refuses that. Without forcing it goes byte by byte.
         literal = source.text.replace("\\", "")
         forces = not any(token in literal for token in self._special)
         if source.kind == "grammar":
-            text = source.text if forces else NO_FORCING + source.text.removeprefix(OPTIONS)
-            try:
-                return cast(str, llguidance.grammar_from("grammar", text))
-            except ValueError as error:
-                raise BadGrammar(f"The grammar cannot be used: {_first_line(str(error))}") from error
+            return self._lark(source.text, forces=forces and source.text.startswith(OPTIONS))
         grammar: str = LLMatcher.grammar_from_regex(source.text)
         if forces:
             return grammar
-        # Forced text goes through the tokenizer, which reads "</s>" in it as the special token, and the matcher then
-        # refuses that. Without forcing it goes byte by byte.
         document = json.loads(grammar)
         (rules,) = document["grammars"]
-        rules["lark_grammar"] = NO_FORCING + rules["lark_grammar"]
+        rules["lark_grammar"] += NO_FORCING
         return json.dumps(document)
+
+    def _lark(self, text: str, *, forces: bool) -> str:
+        """Only grammars of the service force text. llguidance writes out all that is forced before it returns, and
+        `start: item{20000}` of a caller forces as many items, gigabytes of them.
+        """
+        try:
+            lark = cast(str, llguidance.grammar_from("grammar", text))
+        except ValueError as error:
+            raise BadGrammar(f"The grammar cannot be used: {_first_line(str(error))}") from error
+        return lark if forces else lark + NO_FORCING
 
 
 def _first_line(message: str) -> str:

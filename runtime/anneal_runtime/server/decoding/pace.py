@@ -16,11 +16,15 @@ TELLING_READ = 256
 # come in runs, and a step of many tokens takes as long as several steps of few.
 SHARED_COLUMNS = 4
 SHARED_TOKENS = 64
+# The grammars of typed rows hold a step for so long meanwhile; then others have their turn, and the step goes on.
+SHARED_GRAMMAR_S = 0.02
 # An engine counts as shared for this time after it had work of several accounts. An account that asks one prompt
 # after another has no work here between two of them.
 SHARED_FOR_S = 1.0
 # The quick batch gets this many times as much time as the other one.
 QUICK_SHARE = 2
+# Nobody pays while no row runs, and an account that was alone for an hour is not to wait for one.
+MOST_DEBT_S = 1.0
 # Steps are slow for a row that waits for its next token this many times as long as among a few rows.
 SLOW = 2.0
 
@@ -38,11 +42,18 @@ class Pace:
         # Reading one prompt token.
         self.read_s: float | None = None
         self._is_shared, self._shared_at = False, -SHARED_FOR_S
+        # Of a step that is not done.
+        self._part_s = 0.0
 
     def count_step(self, seconds: float, tokens: float) -> None:
         """@param tokens: of each row, on average"""
+        self._part_s = 0.0
         self.step_s = average(self.step_s, seconds)
         self.token_s = average(self.token_s, seconds / tokens)
+
+    def count_part(self, seconds: float) -> None:
+        """A step that grammars hold has taken so long and goes on: nobody is to wait for its end to know it is slow."""
+        self._part_s = seconds
 
     def count_few_rows_step(self, seconds: float, tokens: float) -> None:
         self.few_rows_step_s = unhindered(self.few_rows_step_s, seconds)
@@ -62,11 +73,16 @@ class Pace:
     def is_slow(self, *, is_typed: bool) -> bool:
         """The forced tokens of a typed answer come in runs, of which a step of many rows takes only a few tokens."""
         ours, few = (self.token_s, self.few_rows_token_s) if is_typed else (self.step_s, self.few_rows_step_s)
-        return ours is not None and few is not None and ours > SLOW * few
+        return ours is not None and few is not None and max(ours, self._part_s) > SLOW * few
 
     def most_columns(self, rows: int) -> int | None:
         """Of one step of so many rows; None is no limit."""
         return max(1, min(SHARED_COLUMNS, SHARED_TOKENS // rows)) if self._is_shared else None
+
+    @property
+    def most_grammar_s(self) -> float | None:
+        """For the grammars of one step, at a time; None is no limit."""
+        return SHARED_GRAMMAR_S if self._is_shared else None
 
     @property
     def most_tokens(self) -> int:
@@ -88,7 +104,10 @@ class Debts:
 
     def owe(self, accounts: Iterable[str], seconds: float) -> None:
         for account in accounts:
-            self._seconds[account] = self._seconds.get(account, 0.0) + seconds
+            self._seconds[account] = min(MOST_DEBT_S, self.of(account) + seconds)
+
+    def of(self, account: str) -> float:
+        return self._seconds.get(account, 0.0)
 
     def pay(self, seconds: float) -> None:
         self._seconds = {account: owed - seconds for account, owed in self._seconds.items() if owed > seconds}

@@ -80,14 +80,17 @@ class Row:
         self._text = ""
         self._shown = self._scored = 0
 
-    def start(self, vocabulary: Vocabulary) -> None:
-        """Makes the state that a waiting row does not need; called right before the first forward pass."""
+    def start(self, vocabulary: Vocabulary, *, forces: bool = True) -> None:
+        """Makes the state that a waiting row does not need; called right before the first forward pass. `forces`: see
+        accept.
+        """
         self._random = random.Random(self.params.seed)
         if self.params.stop or self.request.on_text is not None:
             self._stream = DecodeStream(skip_special_tokens=True)
         if self.request.grammar is not None:
             self.matcher = self.request.grammar.deep_copy()
-            self._follow_forced(vocabulary)
+            if forces:
+                self._follow_forced(vocabulary)
         if self.max_tokens == 0 and not self.scores_prompt:
             self._finish("length", vocabulary)
 
@@ -111,8 +114,11 @@ class Row:
         self.cached += count
         del self.pending[:count]
 
-    def accept(self, token: int, vocabulary: Vocabulary) -> None:
-        """Takes the sampled token; afterwards either `answer` is set or `pending` is not empty."""
+    def accept(self, token: int, vocabulary: Vocabulary, *, forces: bool = True) -> None:
+        """Takes the sampled token; afterwards either `answer` is set or `pending` is not empty.
+
+        @param forces: take the tokens that the grammar forces now, too, else one by one as they are sampled
+        """
         if token < 0:
             raise GenerationFailed("The model gave numbers that are not finite.")
         ended = token in vocabulary.end_tokens
@@ -123,7 +129,7 @@ class Row:
             self._finish("stop", vocabulary)
         else:
             self._take([token], vocabulary)
-        if self.matcher is not None and self.answer is None:
+        if forces and self.matcher is not None and self.answer is None:
             self._follow_forced(vocabulary)
 
     def end_unsampled(self, vocabulary: Vocabulary) -> None:
@@ -136,7 +142,8 @@ class Row:
         if self.wants_scores:
             return
         forced = [token for token in self.matcher.compute_ff_tokens() if token not in vocabulary.end_tokens]
-        self.matcher.consume_tokens(forced)
+        # The row ends where its tokens do, so the matcher need not follow further.
+        self.matcher.consume_tokens(forced[: self.max_tokens - len(self.output)])
         self._check_matcher()
         self._take(forced, vocabulary)
 

@@ -43,6 +43,8 @@ class Scheduler:
         self._admission = Admission(max_batch, self._pace, self._debts)
         # The batch took so many seconds since the quick one had its time.
         self._batch_s = 0.0
+        # Of batches whose step is not done: its seconds so far, and its tokens of a row.
+        self._halves: dict[RunningBatch, tuple[float, float]] = {}
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
         # The account whose turn is next comes first.
@@ -95,6 +97,7 @@ class Scheduler:
             work(batch)
         except Exception as error:
             self._count_failure("A batch failed", error)
+            self._halves.pop(batch, None)
             for request in {row.request for row in batch.clear()}:
                 self._fail(request, error)
 
@@ -121,7 +124,7 @@ class Scheduler:
         """Rows that began before the steps were slow are not to end with them."""
         assert self._batch is not None
         stuck = self._admission.choose_stuck(self._batch.rows, quick.rows)
-        if stuck:
+        if stuck and self._batch not in self._halves:
             with self._failing(stuck):
                 quick.join(self._batch.take(stuck))
 
@@ -141,7 +144,7 @@ class Scheduler:
         started, tokens = monotonic(), max(row.read_length for row in rows) * len(rows)
         try:
             with self._failing(rows):
-                joining, failures = batch.read(rows)
+                joining, failures = batch.read(rows, self._pace.most_grammar_s)
         except Exception as error:
             # The running rows are untouched and go on.
             self._count_failure("Prompts could not be read", error)
@@ -158,9 +161,7 @@ class Scheduler:
         self._settle(batch, failures, rows)
 
     def _decode(self, batch: RunningBatch) -> None:
-        if (step := self._step(batch)) is not None:
-            self._pace.count_step(*step)
-            self._batch_s += step[0]
+        self._batch_s += self._step(batch)
 
     def _decode_quick(self, batch: RunningBatch) -> None:
         """As many steps as fit into twice the time that the other batch took."""
@@ -170,21 +171,32 @@ class Scheduler:
             if monotonic() >= until or not (self._batch and self._batch.rows):
                 break
 
-    def _step(self, batch: RunningBatch) -> tuple[float, float] | None:
-        """One more token for every row, or several. Returns the seconds and the tokens of a row, None without a row."""
+    def _step(self, batch: RunningBatch) -> float:
+        """One more token for every row, or several, or a part of this work. Returns the seconds."""
         batch.drop([row.request.cancelled for row in batch.rows])
         rows, count, started = list(batch.rows), len(batch.rows), monotonic()
         cached = sum(row.cached for row in rows)
         if count == 0:
-            return None
-        self._metrics.batch_rows.observe(count)
+            self._halves.pop(batch, None)
+            return 0.0
         is_few = count <= self._admission.few
-        self._settle(batch, batch.step(None if is_few else self._pace.most_columns(count)), batch.rows)
-        seconds, tokens = monotonic() - started, (sum(row.cached for row in rows) - cached) / count
+        failures = batch.step(None if is_few else self._pace.most_columns(count), self._pace.most_grammar_s)
+        if failures is not None:
+            self._metrics.batch_rows.observe(count)
+            self._settle(batch, failures, batch.rows)
+        seconds, fed = monotonic() - started, (sum(row.cached for row in rows) - cached) / count
         self._debts.pay(seconds)
+        before_s, tokens = self._halves.pop(batch, (0.0, fed))
+        if failures is None:
+            self._halves[batch] = before_s + seconds, tokens
+            if batch is self._batch:
+                self._pace.count_part(before_s + seconds)
+            return seconds
         if is_few:
-            self._pace.count_few_rows_step(seconds, tokens)
-        return seconds, tokens
+            self._pace.count_few_rows_step(before_s + seconds, tokens)
+        if batch is self._batch:
+            self._pace.count_step(before_s + seconds, tokens)
+        return seconds
 
     def _settle(self, batch: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
         now, self._failures = monotonic(), 0
