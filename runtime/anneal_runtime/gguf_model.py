@@ -29,7 +29,7 @@ def folder_of(sha256: str, cache: Path) -> Path:
 
 
 def converted(sha256: str, cache: Path, find_file: Callable[[], Path]) -> Path:
-    """The model's folder. One process writes it, the others wait. Raises UnreadableGguf, and what `find_file` raises."""
+    """The model's folder. One process writes it. Raises UnreadableGguf, and what `find_file` raises."""
     folder = folder_of(sha256, cache)
     if folder.is_dir():
         return folder

