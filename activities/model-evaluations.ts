@@ -122,7 +122,7 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     const graders = request.graders ?? (await grading.defaultGraders(accountId, expected, cancellationSignal()))
     const batches: Awaited<ReturnType<typeof storeBatch>>[] = []
     // One after the other, because each takes as much memory as the rows.
-    for (const { modelName } of request.models) batches.push(await storeBatch(evaluation, modelName, rows))
+    for (const model of request.models) batches.push(await storeBatch(evaluation, model, rows))
     const plan = { graders, chunks: sampled.chunks, batchIds: batches.map((batch) => batch.id) }
     const isOurs = await database.transaction(async (tx) => {
       const started = await tx.modelEvaluations.start(id, {
@@ -140,14 +140,15 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
   /** Stores the prompts of one model's batch. Its row follows with the plan. */
   async function storeBatch(
     { accountId, apiKeyId, request: { maxTokens } }: ModelEvaluation,
-    modelName: string,
+    { modelName, specialTokens = true }: ModelEvaluation['request']['models'][number],
     rows: readonly EvaluatedRow[],
   ) {
     const id = randomUUID()
     const promptsKey = storageKeys.batch(accountId, id, 'items.json')
     const { object, chunks } = layOut(rows.map(({ input }) => input))
     await storage.write(promptsKey, object)
-    const input = { dataId: null, outputType: null, temperature: 0, topP: null, seed: null, stop: [], maxTokens }
+    const sampling = { temperature: 0, topP: null, seed: null, stop: [], maxTokens }
+    const input = { dataId: null, outputType: null, specialTokens, ...sampling }
     const common = { accountId, apiKeyId, modelName, promptsKey, itemCount: rows.length }
     return { id, kind: 'completions' as const, request: { chunkSize, chunks, input }, ...common }
   }

@@ -13,8 +13,11 @@ export const isOpenEvaluation = (status: EvaluationStatus) => status === 'QUEUED
 export const evaluationLimits = { models: 8, rows: 2000, tokens: 4096 }
 export const evaluationDefaults = { rows: 500, tokens: 256 }
 
-/** `name`: as the request calls the model; `modelName`: what the name meant when the request was accepted. */
-type EvaluatedModel = { name: string; modelName: string }
+/**
+ * `name`: as the request calls the model; `modelName`: what the name meant when the request was accepted; `specialTokens`: whether
+ * they act in prompts, absent for true.
+ */
+type EvaluatedModel = { name: string; modelName: string; specialTokens?: boolean }
 
 export type EvaluationRequest = {
   models: EvaluatedModel[]

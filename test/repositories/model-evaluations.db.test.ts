@@ -12,7 +12,9 @@ import {
   createModelEvaluationActivities,
   type ModelEvaluationDependencies,
 } from '../../activities/model-evaluations.ts'
-import { anAccount } from '../support/job-rows.ts'
+import { sha256Hex } from '../../src/domain/identifiers.ts'
+import type { TrainingSpec } from '../../src/domain/training-job.ts'
+import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
 
 suite('evaluations', () => {
@@ -156,6 +158,37 @@ suite('evaluations', () => {
         [running],
       )
     }))
+
+  test('ask a model as it was trained: without special tokens, if it learned so', async () => {
+    const accountId = await anAccount(database)
+    const version = { id: randomUUID(), accountId, datasetId: 'set', version: 1, uploadKey: 'up' }
+    await database.datasets.createVersion(version)
+    await database.datasets.noteSize(version.id, 10)
+    const publish = async (args: object) => {
+      const { id: jobId } = await openJob(database, accountId, { args } as TrainingSpec)
+      const [name, artifactId] = [sha256Hex(randomUUID()), randomUUID()]
+      const artifact = { id: artifactId, jobId, attempt: 1, kind: 'model' as const, step: 1, specHash: 'h', files: [] }
+      await database.artifacts.create(artifact)
+      await database.models.publish({ name, accountId, jobId, artifactId, baseModel: 'm', files: [] })
+      return name
+    }
+    const models = [await publish({ special_tokens: false }), await publish({}), 'm']
+    const settings = { maxOpenEvaluations: 3, maxWaitingEvaluationAnswers: 90, maxStoredBytes: 1e12, maxRowBytes: 1e10 }
+    const storage = { stat: async () => ({ etag: 'e', sizeBytes: 10 }) }
+    const catalogue = { find: (name: string) => (name === 'm' ? { name, task: 'completion' } : undefined) }
+    const ctx = { deps: { database, storage, catalogue, settings }, accountId, apiKeyId: 'none', origin }
+    const { id } = await createEvaluation({
+      ctx: ctx as unknown as Ctx,
+      input: { models, datasetId: 'set', graders: null, maxRows: 10, maxTokens: 8 },
+      idempotency: null,
+    })
+    const stored = await database.modelEvaluations.get(id)
+    assert.deepEqual(
+      stored.request.models.map(({ specialTokens = true }) => specialTokens),
+      [false, true, true],
+    )
+    await database.modelEvaluations.end(id, 'CANCELLED', null)
+  })
 
   test('are never more open than the account may have, when its requests come at once', async () => {
     const accountId = await anAccount(database)

@@ -8,7 +8,7 @@ import type { Ctx } from '../context.ts'
 import { resolveDataset } from '../datasets/resolve.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
-import { pinModel } from '../models/find-tuned.ts'
+import { lookUpTuned, pinModel } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 
 type CreateEvaluationInput = {
@@ -66,7 +66,8 @@ async function resolveRequest(
   const resolved = []
   for (const [index, name] of models.entries()) {
     if (models.indexOf(name) !== index) throw invalidInput(`models[${index}]`, `The model "${name}" is named twice.`)
-    resolved.push({ name, modelName: await completionModel(ctx, name, `models[${index}]`) })
+    const modelName = await completionModel(ctx, name, `models[${index}]`)
+    resolved.push({ name, modelName, ...((await readsPlainText(ctx, modelName)) && { specialTokens: false }) })
   }
   return { models: resolved, graders: graders && (await withResolvedJudges(ctx, graders)), maxTokens }
 }
@@ -80,6 +81,14 @@ async function withResolvedJudges(ctx: Ctx, graders: readonly Grader[]): Promise
         : grader,
     )
   return resolved
+}
+
+/** Whether the model was trained on prompts in which special tokens do not act. It is asked as it was trained. */
+async function readsPlainText(ctx: Ctx, modelName: string): Promise<boolean> {
+  const { catalogue, database } = ctx.deps
+  const tuned = catalogue.find(modelName) ? null : await lookUpTuned(ctx, modelName)
+  const job = tuned && (await database.trainingJobs.find(ctx.accountId, tuned.jobId))
+  return job?.spec.args.special_tokens === false
 }
 
 /** What a name means now. @throws ServiceError model_not_found, invalid_input naming `path` */
