@@ -16,7 +16,7 @@ import { formBoundary, openBody, readBody } from './request-body.ts'
 import { inTurns } from './request-turns.ts'
 import { clientGone } from './respond.ts'
 import type { CallerOf, Route } from './route.ts'
-import { requireStorableTextInTurns, validate } from './validation.ts'
+import { requireStorableText, validate } from './validation.ts'
 
 type Incoming = {
   route: Route
@@ -105,7 +105,7 @@ async function checkBody(route: Route, { value, holdsMany }: ParsedBody): Promis
   if (holdsMany) await nextTurn()
   const body = validate(route.body, left, { firstProblemOnly: holdsMany })
   if (holdsMany) await nextTurn()
-  await requireStorableTextInTurns(body, { allowsNul: route.allowsNul ?? false })
+  await requireStorableText(body, { allowsNul: route.allowsNul ?? false })
   return body
 }
 

@@ -82,15 +82,10 @@ const excludes = ({ code, path: [first, ...more] }: z.core.$ZodIssue) =>
     : first === 'type' && more.length === 0 && (code === 'invalid_value' || code === 'invalid_type')
 
 /**
- * Refuses text that Postgres cannot hold: NUL, and lone surrogates.
+ * Refuses text that Postgres cannot hold: NUL, and lone surrogates. Lets other requests run meanwhile.
  * @throws ServiceError invalid_input
  */
-export function requireStorableText(value: unknown, options: { allowsNul: boolean }) {
-  for (const _ of checkText(value, options)) continue
-}
-
-/** Lets other requests run meanwhile. @throws ServiceError invalid_input */
-export async function requireStorableTextInTurns(value: unknown, options: { allowsNul: boolean }) {
+export async function requireStorableText(value: unknown, options: { allowsNul: boolean }) {
   for (const _ of checkText(value, options)) await nextTurn()
 }
 

@@ -1,4 +1,5 @@
 // Answers a line of a batch as the route of its endpoint would answer it alone.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createJsonCount } from '../../domain/json-bounds.ts'
 import { z } from 'zod'
 import { ServiceError, invalidInput } from '../../domain/service-error.ts'
@@ -89,7 +90,9 @@ async function answer(
   signal: AbortSignal,
 ): Promise<unknown> {
   const route = routes.find(({ path }) => path === `/openai${endpoint}`) as Route
-  requireStorableText(request, { allowsNul: true })
+  // A line of many values has just been counted and parsed.
+  if (firstProblemOnly) await nextTurn()
+  await requireStorableText(request, { allowsNul: true })
   const body = route.body ? validateBody(route.body, request, { firstProblemOnly }) : request
   const { stream, n, logprobs } = body as { stream?: boolean | null; n?: number | null; logprobs?: unknown }
   if (stream) throw invalidInput('stream', 'stream must be false in a batch.')
