@@ -67,7 +67,7 @@ function modelArguments({ name, source }: ServerSpec): string[] {
   if (source.path) return [source.path.startsWith('/') ? source.path : `${modelsDir}/${source.path}`]
   throw new ComputeError(
     'invalid',
-    `vLLM cannot serve ${name}: its weights are in a Python package. Give the model a \`hub\` or \`path\` source.`,
+    `vLLM cannot serve ${name}: its weights come from a Python package. Give the model a \`hub\` or \`path\` source.`,
   )
 }
 
