@@ -34,7 +34,10 @@ async function linesOf(items: readonly EvalItem[]): Promise<Uint8Array> {
     piece = ''
     await others()
   }
-  return Buffer.concat([...pieces, Buffer.from(piece)])
+  const lines = Buffer.concat([...pieces, Buffer.from(piece)])
+  // Joining them is one copy, and handing them to a thread is another.
+  await others()
+  return lines
 }
 
 async function linesOfFile(ctx: Ctx, fileId: string): Promise<Uint8Array> {
