@@ -73,7 +73,7 @@ def _write(file: Path, folder: Path) -> None:
         )
     except (ValueError, KeyError, IndexError, NotImplementedError, RuntimeError) as error:
         raise UnreadableGguf(f"{file.name} cannot be read as GGUF: {_first_line(error)}") from error
-    # What is written is no longer quantised.
+    # The written weights are no longer quantised.
     del model.config.quantization_config
     # A tied weight is written once, under its first name.
     weights = {name: tensor for name, tensor in model.state_dict().items() if name not in model.all_tied_weights_keys}

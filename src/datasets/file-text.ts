@@ -12,7 +12,7 @@ export class FileTextError extends Error {
 }
 
 const otherCompression = 'is compressed, and only gzip is read: send the file as gzip or as it is'
-/** What files begin with that people take for a text file. */
+/** The first bytes of files that people take for text files, and what to say of them. */
 const foreign: [start: string, problem: string][] = [
   ['PK\x03\x04', 'is a ZIP archive or an Excel workbook: unpack it, or save the sheet as "CSV UTF-8"'],
   ['\xd0\xcf\x11\xe0', 'is an Excel workbook: save the sheet as "CSV UTF-8"'],

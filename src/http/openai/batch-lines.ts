@@ -61,7 +61,7 @@ export function createLineAnswers(deps: ModelCtx['deps'], log: Pick<Log, 'error'
   }
 }
 
-/** Those of the route's body. */
+/** A line has the bounds of the route's body. */
 const bounds = boundsOf(completionBodyLimitBytes)
 
 /** @throws ServiceError invalid_input */

@@ -1,4 +1,4 @@
-// What the check of a data set has found.
+// The report of a data set's check.
 import { z } from 'zod'
 import { named } from '../framework/named-schemas.ts'
 

@@ -53,7 +53,7 @@ function watchHolds() {
 
   return {
     async begin(): Promise<null> {
-      // Who asked before may have gone without an end.
+      // The last asker may have gone without an end.
       if (timer) await this.end()
       longest = { ms: 0, from: 0, to: 0 }
       await session.post('Profiler.enable')

@@ -23,7 +23,7 @@ SHARED_GRAMMAR_S = 0.02
 SHARED_FOR_S = 1.0
 # The quick batch gets this many times as much time as the other one.
 QUICK_SHARE = 2
-# Nobody pays while no row runs, and an account that was alone for an hour is not to wait for one.
+# While no row runs nobody pays: without this limit, an account that was alone for an hour would wait for an hour.
 MOST_DEBT_S = 1.0
 # Steps are slow for a row that waits for its next token this many times as long as among a few rows.
 SLOW = 2.0
@@ -42,7 +42,7 @@ class Pace:
         # Reading one prompt token.
         self.read_s: float | None = None
         self._is_shared, self._shared_at = False, -SHARED_FOR_S
-        # Of a step that is not done.
+        # The seconds so far of a step that is not done.
         self._part_s = 0.0
 
     def count_step(self, seconds: float, tokens: float) -> None:

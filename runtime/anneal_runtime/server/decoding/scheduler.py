@@ -43,7 +43,7 @@ class Scheduler:
         self._admission = Admission(max_batch, self._pace, self._debts)
         # The batch took so many seconds since the quick one had its time.
         self._batch_s = 0.0
-        # Of batches whose step is not done: its seconds so far, and its tokens of a row.
+        # Batches whose step is not done, with the step's seconds so far and its tokens of a row.
         self._halves: dict[RunningBatch, tuple[float, float]] = {}
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
