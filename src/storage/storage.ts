@@ -2,7 +2,7 @@
 import { CopyDestinationOptions, CopySourceOptions, S3Error, type Client } from 'minio'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { collect } from './collect.ts'
 import { createStoreTransport, storeTimeouts, type StoreTimeouts, type StoreTransport } from './store-transport.ts'
 import { canJoin, copyInParts, joinObjects, joinParts, MultipartClient, presignParts, type Piece } from './multipart.ts'
 import { uploadBytes, uploadStream } from './upload-stream.ts'
@@ -118,7 +118,7 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       if (offset >= sizeBytes) return nothing
       try {
         const body = await client.getPartialObject(bucket, key, offset, Math.min(limit, sizeBytes - offset))
-        return { bytes: await buffer(body), sizeBytes }
+        return { bytes: await collect(body), sizeBytes }
       } catch (error) {
         // A log that is still growing may be replaced at any moment, even by a shorter one.
         if (isMissing(error) || hasCode(error, 'InvalidRange')) return nothing

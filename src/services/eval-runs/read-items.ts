@@ -1,8 +1,8 @@
 // The items of a run as JSON Lines: in the request, or in a file. `src/grading/run-items.ts` reads them in a thread.
-import { buffer } from 'node:stream/consumers'
 import { setImmediate as others } from 'node:timers/promises'
 import { evalRunLimits, type EvalItem } from '../../domain/eval-run.ts'
 import { isLargeJson, jsonPieces } from '../../json-pieces.ts'
+import { collect } from '../../storage/collect.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
@@ -47,7 +47,7 @@ async function linesOfFile(ctx: Ctx, fileId: string): Promise<Uint8Array> {
   })
   if (sizeBytes > evalRunLimits.bytes) throw wrong(`the file has more than ${evalRunLimits.bytes} bytes. Split it.`)
   const { bytes } = await readFile({ ctx, input: { fileId } })
-  return buffer(bytes)
+  return collect(bytes)
 }
 
 const wrong = (reason: string) => invalidInput(field, `The items of ${field} cannot be used: ${reason}`)
