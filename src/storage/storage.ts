@@ -2,7 +2,7 @@
 import { CopyDestinationOptions, CopySourceOptions, S3Error, type Client } from 'minio'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { collect } from './collect.ts'
+import { collect } from '../collect.ts'
 import { createStoreTransport, storeTimeouts, type StoreTimeouts, type StoreTransport } from './store-transport.ts'
 import { canJoin, copyInParts, joinObjects, joinParts, MultipartClient, presignParts, type Piece } from './multipart.ts'
 import { uploadBytes, uploadStream } from './upload-stream.ts'

@@ -2,7 +2,7 @@
 import { setImmediate as others } from 'node:timers/promises'
 import { evalRunLimits, type EvalItem } from '../../domain/eval-run.ts'
 import { isLargeJson, jsonPieces } from '../../json-pieces.ts'
-import { collect } from '../../storage/collect.ts'
+import { collect } from '../../collect.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
