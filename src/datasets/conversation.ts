@@ -15,7 +15,7 @@ export function readConversation(
   fields: RowFields,
   unread: string[],
 ): ReadRow | RowProblem {
-  const field = fields.known.get(name) ?? { key: name, value: undefined }
+  const field = fieldOf(fields, name)
   const messages = readMessages(field, [], unread)
   return 'reason' in messages ? messages : readRest(messages, { field: field.key, fields, unread, read: [name] })
 }
@@ -28,13 +28,10 @@ export const isPromptOfMessages = ({ known }: RowFields): boolean => {
 
 /** Reads a list `prompt` and, after it, a list or a text `completion`. */
 export function readPromptAndCompletion(fields: RowFields, unread: string[]): ReadRow | RowProblem {
-  const [prompt, completion] = (['prompt', 'completion'] as const).map(
-    (name) => fields.known.get(name) ?? { key: name, value: undefined },
-  ) as [Field, Field]
   const open: string[] = []
-  const asked = readMessages(prompt, open, unread)
+  const asked = readMessages(fieldOf(fields, 'prompt'), open, unread)
   if ('reason' in asked) return asked
-  const { key, value } = completion
+  const { key, value } = fieldOf(fields, 'completion')
   const said = typeof value === 'string' ? [{ role: 'assistant', content: value }] : value
   const answered = readMessages({ key, value: said }, open, unread)
   if ('reason' in answered) return answered
@@ -43,6 +40,8 @@ export function readPromptAndCompletion(fields: RowFields, unread: string[]): Re
     ? tooMany(key, messages.length)
     : readRest(messages, { field: key, fields, unread, read: ['prompt', 'completion'] })
 }
+
+const fieldOf = ({ known }: RowFields, name: FieldName): Field => known.get(name) ?? { key: name, value: undefined }
 
 /** @param open ids of calls without a result yet */
 function readMessages({ key, value: list }: Field, open: string[], unread: string[]): ReadMessage[] | RowProblem {

@@ -4,7 +4,7 @@ export const megabyte = 1024 * 1024
 /** Largest bodies, less what surrounds their largest value. */
 export const ordinaryBody = megabyte - 4096
 export const largeBody = 64 * megabyte - 4096
-/** What a body may hold in one text, as JSON writes it. */
+/** The longest text that a body may hold, in characters of JSON. */
 export const longestText = 16 * megabyte - 4096
 
 /** @param seed makes texts differ */
