@@ -67,6 +67,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'tokens/s of our engine against the real vLLM on the CPU: a Llama in fp32 and bf16, and typed answers',
     command: [process.execPath, 'bench/vllm.ts'],
   },
+  'real-model': {
+    says: "our engine and trainer with smollm2 against transformers' generate, vLLM on the CPU, llama.cpp and a plain PEFT loop",
+    command: [process.execPath, 'bench/real-model/main.ts'],
+  },
   estimate: {
     says: 'the estimate of a dry run against the real duration of five jobs',
     command: [process.execPath, 'bench/estimate.ts'],
@@ -105,7 +109,7 @@ for (const [name, { says, command }] of Object.entries(benches)) {
   if (asked.length > 0 && !asked.includes(name)) continue
   console.log(`\n== ${name}: ${says}`)
   const [program = '', ...args] = command
-  const env = { ...process.env, PYTHONPATH: `${root}/runtime`, OMP_NUM_THREADS: '1', OMP_WAIT_POLICY: 'passive' }
+  const env = { ...process.env, PYTHONPATH: `${root}/runtime`, OMP_NUM_THREADS: '1', GOMP_SPINCOUNT: '10000' }
   const { status } = spawnSync(program, args, { cwd: root, env, stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }

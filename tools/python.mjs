@@ -26,7 +26,7 @@ const env = {
   PYTHONPATH: [runtimeDir, toolPath('pythonTools'), process.env.PYTHONPATH].filter(Boolean).join(delimiter),
   // One thread: more made the trainer three times slower on busy cores.
   OMP_NUM_THREADS: '1',
-  OMP_WAIT_POLICY: 'passive',
+  GOMP_SPINCOUNT: '10000',
 }
 for (const [module, ...args] of wanted) {
   const { status } = spawnSync(python, ['-m', module, ...args], { cwd: runtimeDir, env, stdio: 'inherit' })

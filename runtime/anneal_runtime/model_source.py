@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None
     try:
         model = AutoModelForCausalLM.from_pretrained(
             folder,
-            dtype=dtype or default_dtype(device),
+            dtype=dtype or default_dtype(device, folder),
             use_safetensors=True,
             local_files_only=True,
             trust_remote_code=False,
@@ -124,10 +125,22 @@ def choose_device(gpu: int = 0) -> torch.device:
     return torch.device("cuda", gpu)
 
 
-def default_dtype(device: torch.device) -> torch.dtype:
+def default_dtype(device: torch.device, folder: Path) -> torch.dtype:
+    """bfloat16 on a GPU that has it; on a CPU that multiplies it (AMX), if the model was published in it."""
     import torch
 
-    return torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+    multiplies = torch.cpu.get_capabilities().get("amx_bf16", False)
+    return torch.bfloat16 if multiplies and stored_dtype(folder) is torch.bfloat16 else torch.float32
+
+
+def stored_dtype(folder: Path) -> torch.dtype:
+    """The number format that the model's configuration names: transformers 5 writes dtype, older ones torch_dtype."""
+    import torch
+
+    config = json.loads((folder / "config.json").read_text())
+    return cast("torch.dtype", getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32"))
 
 
 def context_length(model: PreTrainedModel, declared: int | None = None) -> int:

@@ -65,8 +65,8 @@ class ServerSpec:
     max_batch: int
     # sha256 of the base model's weights; None if models.json has none.
     sha256: str | None = None
-    # None: bfloat16 on a GPU that has it, float32 elsewhere.
-    dtype: Literal["float32", "bfloat16"] | None = None
+    # None: bfloat16 on a GPU that has it, float32 elsewhere. int8: weights of 8 bits on a CPU, computing in bfloat16.
+    dtype: Literal["float32", "bfloat16", "int8"] | None = None
     max_adapters: int = 32
     # The most bytes of all adapters together; an adapter larger than that is kept alone.
     adapter_memory_bytes: int = 4 << 30
@@ -117,9 +117,11 @@ def replica_environment(settings: ServerSettings, index: int) -> dict[str, str]:
 
 
 def prepare_threads() -> None:
-    """Must run before torch is imported: OpenMP reads these once, and spinning threads on busy cores cost 3x."""
+    """Must run before torch is imported: OpenMP reads these once. A thread that waits spins for half a millisecond:
+    without spinning, two threads are as slow as one; threads that spin on busy cores cost three times the time.
+    """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # Bars of progress would fill a log with hundreds of lines.
     os.environ.setdefault("TQDM_DISABLE", "1")

@@ -43,8 +43,11 @@ const Entry = z.strictObject({
   /** SHA-256 of model.safetensors; the trainer and the model server refuse other weights. */
   sha256: sha256.optional(),
   contextLength: z.int().min(16),
-  /** Numbers in which a model server computes. By default bfloat16 on a GPU that has it, float32 elsewhere. */
-  dtype: z.enum(['float32', 'bfloat16']).optional(),
+  /**
+   * Numbers in which a model server computes. By default bfloat16 on a GPU that has it, float32 elsewhere. `int8` keeps the
+   * weights of linear layers in 8 bits, on a CPU.
+   */
+  dtype: z.enum(['float32', 'bfloat16', 'int8']).optional(),
   maxBatch: z.int().min(1).default(64),
   /** Tuned models that a model server keeps loaded; it unloads one to load another. */
   maxAdapters: z.int().min(1).default(32),
@@ -99,6 +102,10 @@ export function parseCatalogue(json: unknown): Catalogue {
         `The model catalogue has two names that differ only in case or punctuation: ${entry.name}. Rename one.`,
       )
     slugs.add(slug)
+    if (entry.dtype === 'int8' && (entry.engine !== 'transformers' || entry.resources.gpuCount > 0))
+      throw new Error(
+        `The model catalogue gives ${entry.name} the dtype int8, which only the engine transformers without a GPU has.`,
+      )
     const rank = entry.recommendedArgs.r_value ?? 0
     if (rank > entry.maxRank)
       throw new Error(

@@ -1,3 +1,3 @@
 export function clientEnv(requirements: string, options?: { space?: string }): Promise<string>
 export function packagesBeside(requirements: string): Promise<string>
-export function clientPackages(source: string): Promise<string>
+export function clientPackages(source: string, options?: { withOptional?: boolean }): Promise<string>

@@ -57,13 +57,17 @@ export async function packagesBeside(requirements) {
   )
 }
 
-/** @returns the folder with exactly the npm packages of the lock file in `source` */
-export async function clientPackages(source) {
+/**
+ * @param withOptional false leaves out optional packages, which a lock file may name without their versions
+ * @returns the folder with exactly the npm packages of the lock file in `source`
+ */
+export async function clientPackages(source, { withOptional = true } = {}) {
   const files = ['package.json', 'package-lock.json']
   const contents = files.map((file) => readFileSync(join(source, file)))
   return cached('clients', `client-npm-${digest(...contents).slice(0, 16)}`, async (dir) => {
     for (const file of files) copyFileSync(join(source, file), join(dir, file))
-    await runCommand('clients', ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    const install = withOptional ? ['ci'] : ['install', '--omit=optional']
+    await runCommand('clients', ['npm', ...install, '--ignore-scripts', '--no-audit', '--no-fund'], {
       doing: `installing the npm packages of ${source}`,
       cwd: dir,
       needs: { space: '100 MB', dir: cacheDir },

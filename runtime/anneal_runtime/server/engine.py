@@ -64,16 +64,19 @@ def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engi
 
     from anneal_runtime.server.decoding.batch import RunningBatch
     from anneal_runtime.server.decoding.encoding import Encoder
+    from anneal_runtime.server.decoding.fused_decoder import fuse
     from anneal_runtime.server.decoding.grammar import Grammars
     from anneal_runtime.server.decoding.lora import AdapterRouter
     from anneal_runtime.server.decoding.packed_linear import pack
     from anneal_runtime.server.decoding.rows import Vocabulary
     from anneal_runtime.server.decoding.scheduler import Scheduler
 
-    dtype = None if spec.dtype is None else getattr(torch, spec.dtype)
+    is_int8 = spec.dtype == "int8"
+    dtype = torch.bfloat16 if is_int8 else None if spec.dtype is None else getattr(torch, spec.dtype)
     loaded = model_source.load_causal_lm(folder, model_source.choose_device(), dtype)
     model, tokenizer = loaded.model, loaded.tokenizer
-    pack(model)
+    fuse(model, is_int8=is_int8)
+    pack(model, is_int8=is_int8)
     end_tokens = _end_tokens(model, tokenizer)
     router = AdapterRouter(model)
     vocabulary_size = model.config.get_text_config().vocab_size

@@ -52,7 +52,7 @@ class ForwardPass:
     def logits(self, batch: Microbatch) -> torch.Tensor:
         """In fp32, a line for each target of the batch."""
         logits: torch.Tensor
-        with autocast(self._device), self._head.only(batch.positions):
+        with autocast(self._model), self._head.only(batch.positions):
             logits = self._model(input_ids=batch.tokens, use_cache=False).logits
         logits = logits.view(-1, logits.size(-1))
         if len(logits) != len(batch.targets):  # a model whose output layer could not be told
@@ -91,10 +91,10 @@ class _SelectedPositions:
         return (hidden.reshape(-1, hidden.size(-1)).index_select(0, self._positions).unsqueeze(0), *inputs[1:])
 
 
-def autocast(device: torch.device) -> torch.autocast:
-    """bf16 where the GPU has it; the adapter itself stays in fp32."""
-    enabled = device.type == "cuda" and torch.cuda.is_bf16_supported()
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
+def autocast(model: PeftModel) -> torch.autocast:
+    """Over a base in bfloat16 activations are bfloat16, too; the adapter itself stays in float32."""
+    weight = model.get_base_model().get_input_embeddings().weight
+    return torch.autocast(weight.device.type, dtype=torch.bfloat16, enabled=weight.dtype is torch.bfloat16)
 
 
 def overhead_tokens(model: torch.nn.Module, device: torch.device) -> int:

@@ -56,7 +56,7 @@ def _decode(model: PeftModel, prompts: list[list[int]], end: int | None, most_ne
     cache, live = DynamicCache(config=model.config), list(range(len(prompts)))
     answers: list[list[int]] = [[] for _ in prompts]
     for _ in range(most_new):
-        with autocast(device):
+        with autocast(model):
             logits = model(
                 input_ids=tokens, attention_mask=mask, position_ids=position, past_key_values=cache, logits_to_keep=1
             ).logits

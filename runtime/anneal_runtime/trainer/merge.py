@@ -1,6 +1,5 @@
 """A merged export: the adapter's weights added to those of its base, as files that plain transformers loads."""
 
-import json
 import traceback
 from functools import partial
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.internal_api import Fenced, InternalApi, Refused
 from anneal_runtime.log import log
-from anneal_runtime.model_source import check_weights, is_out_of_memory, load_causal_lm, locate
+from anneal_runtime.model_source import check_weights, is_out_of_memory, load_causal_lm, locate, stored_dtype
 from anneal_runtime.settings import TrainerSettings
 from anneal_runtime.trainer.artifacts import send
 from anneal_runtime.trainer.assignment import fetch
@@ -50,19 +49,11 @@ def merge(base: Path, adapter: Path, merged: Path) -> None:
 
     from anneal_runtime.trainer.adapter import load_adapter
 
-    loaded = load_causal_lm(base, torch.device("cpu"), dtype=_dtype_of(base))
+    loaded = load_causal_lm(base, torch.device("cpu"), dtype=stored_dtype(base))
     # PEFT adds in float32 and rounds once.
     plain: Any = load_adapter(loaded.model, adapter).merge_and_unload(safe_merge=True)
     plain.save_pretrained(merged, max_shard_size=SHARD_SIZE)
     loaded.tokenizer.save_pretrained(merged)
-
-
-def _dtype_of(base: Path) -> Any:
-    """The torch.dtype that the base's configuration names: transformers 5 writes dtype, older ones torch_dtype."""
-    import torch
-
-    config = json.loads((base / "config.json").read_text())
-    return getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32")
 
 
 def _adapter_files(work: dict[str, Any]) -> list[RemoteFile]:

@@ -17,7 +17,10 @@ const forCpu = ['--enforce-eager']
 const cpuVariables = { VLLM_CPU_KVCACHE_SPACE: '1', VLLM_CPU_OMP_THREADS_BIND: 'nobind', HF_HUB_OFFLINE: '1' }
 
 /** It is starting: the sidecar waits for it. */
-export async function startVllm(entry: CatalogueEntry): Promise<VllmProcess> {
+export async function startVllm(
+  entry: CatalogueEntry,
+  environment: Record<string, string> = {},
+): Promise<VllmProcess> {
   const env = await clientEnv(join(root, 'test/vllm/requirements.txt'), { space: '7 GB' })
   const home = mkdtempSync(join(tmpdir(), 'anneal-vllm-'))
   const { command, args, variables } = containerOf(entry)
@@ -32,9 +35,10 @@ export async function startVllm(entry: CatalogueEntry): Promise<VllmProcess> {
       HF_HOME: join(home, 'huggingface'),
       PYTHONPATH: nameOfVllm(env, home),
       OMP_NUM_THREADS: '1',
-      OMP_WAIT_POLICY: 'passive',
+      GOMP_SPINCOUNT: '10000',
       // Its processes poll one another otherwise, which takes a busy machine's cores from the work.
       VLLM_SLEEP_WHEN_IDLE: '1',
+      ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

@@ -109,9 +109,14 @@ class RowCache(Cache):  # type: ignore[misc, unused-ignore]
         """Marks which of the columns about to be written count; the mask [rows, columns] of all."""
         return self._mask.write(chunk[:, None, :, None])[:, 0, :, 0]
 
-    def append(self, other: RowCache) -> None:
-        while len(self.layers) < len(other.layers):
+    def ready(self, count: int) -> list[RowLayer]:
+        """So many layers, new ones where there were fewer."""
+        while len(self.layers) < count:
             self.layers.append(RowLayer())
+        return self.layers  # type: ignore[no-any-return, unused-ignore]
+
+    def append(self, other: RowCache) -> None:
+        self.ready(len(other.layers))
         for mine, theirs in zip(self._slabs(), other._slabs(), strict=True):
             if theirs.rows:
                 mine.append(theirs)
