@@ -1,6 +1,6 @@
 """Trainer throughput: ours against a plain padded transformers.Trainer + peft run of the same model, rows and order.
 
-    PYTHONPATH=runtime python bench/trainer.py [--rows 160] [--steps 20] [--batch 8] [--rounds 3] [--model FOLDER] [--dtype bfloat16] [--sigma 0]
+    PYTHONPATH=runtime python bench/trainer.py [--rows 160] [--steps 20] [--batch 8] [--rounds 3] [--model FOLDER]
 
 Row lengths are lognormal, as those of questions with answers are: few long rows among many short ones. Both sides run
 alternately in this one process, so that a busy machine slows both; tokens are the rows' own, without padding.
