@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from anneal_runtime.log import log
 from anneal_runtime.model_source import ModelUnavailable, first_line
 
 # Counts the changes of what is written, so that folders of another number are not used again.
@@ -23,34 +22,48 @@ WRITER = 1
 SHARD_SIZE = "5GB"
 
 
-def converted(sha256: str, cache: Path, find_file: Callable[[], Path]) -> Path:
+def converted(sha256: str, cache: Path, find_file: Callable[[], Path], tell: Callable[[str], None]) -> Path:
     """The folder of the GGUF file with this sha256. One process writes it. Raises ModelUnavailable."""
     folder = cache / f"gguf-{sha256}-{WRITER}"
     if folder.is_dir():
         return folder
-    cache.mkdir(parents=True, exist_ok=True)
-    with _alone(folder.with_suffix(".lock")):
+    with _alone(cache, folder.name, tell):
         if not folder.is_dir():
             file = find_file()
             # Beside its place, so that the rename is one step.
             part = Path(tempfile.mkdtemp(dir=cache, prefix=".part-"))
             try:
+                size = f"{file.stat().st_size / 1e6:,.0f} MB"
+                tell(f"Converting {file.name} ({size}) to safetensors, once.")
                 _write(file, part)
                 # Other users of a shared volume read it.
                 part.chmod(0o755)
                 for each in part.iterdir():
                     each.chmod(0o644)
                 part.rename(folder)
+                tell(f"{file.name} is converted, and is being loaded.")
             finally:
                 shutil.rmtree(part, ignore_errors=True)
     return folder
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def _alone(cache: Path, name: str, tell: Callable[[str], None]) -> Iterator[None]:
     """The lock ends with its process."""
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        handle = (cache / f"{name}.lock").open("w")
+    except OSError as error:
+        raise ModelUnavailable(
+            f"The model is not in {cache}, which cannot be written: {error.strerror}. Set ANNEAL_MODEL_CACHE to a folder "
+            "that holds the model or can be written: see anneal models pull."
+        ) from error
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("Another program of this machine is fetching the model.")
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
@@ -62,7 +75,6 @@ def _write(file: Path, folder: Path) -> None:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    log(f"Converting {file.name} ({file.stat().st_size / 1e6:,.0f} MB) to safetensors, once.")
     try:
         with _read_once():
             tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name, local_files_only=True)

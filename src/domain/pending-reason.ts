@@ -13,3 +13,10 @@ export const pendingReasons = [
 ] as const
 
 export type PendingReason = (typeof pendingReasons)[number]
+
+/** A program that has started fetches its base model, or converts it. The message says how far it is. */
+export const loadingModel = 'loading_model'
+
+/** True for the reason of a wait; false for that of a failure. */
+export const isWait = (reason: string | null): boolean =>
+  [...pendingReasons, loadingModel].some((each) => each === reason)
