@@ -41,9 +41,9 @@ def converted(sha256: str, cache: Path, find_file: Callable[[], Path], tell: Cal
                 for each in part.iterdir():
                     each.chmod(0o644)
                 part.rename(folder)
-                tell(f"{file.name} is converted, and is being loaded.")
             finally:
                 shutil.rmtree(part, ignore_errors=True)
+    tell("The model is converted, and is being loaded.")
     return folder
 
 

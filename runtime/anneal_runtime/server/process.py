@@ -163,7 +163,7 @@ class ServerProcess(ReportingServer):
             threading.Thread(target=self._end_when_hung, args=(engine,), name="watchdog", daemon=True).start()
             engine.scheduler.run_forever()
         except ModelUnavailable as error:
-            log(str(error))
+            self._tell_loading(str(error))
             self._end(exit_codes.MODEL_UNAVAILABLE)
         except Exception as error:
             code = exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR

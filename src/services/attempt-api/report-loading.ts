@@ -5,9 +5,11 @@ import { fencedWrite } from './fenced-write.ts'
 
 /** @throws ServiceError attempt_fenced */
 export async function reportAttemptLoading({ pod, input: { message } }: { pod: PodCtx; input: { message: string } }) {
-  await fencedWrite(pod, (tx, { jobId, generation }) =>
-    tx.trainingJobs.explain(jobId, generation, 'LOADING DATA', loadingModel, message),
-  )
+  await fencedWrite(pod, async (tx, { jobId, number, generation }) => {
+    // The attempt is alive: it has not stalled.
+    await tx.attempts.update({ jobId, number }, {})
+    await tx.trainingJobs.explain(jobId, generation, 'LOADING DATA', loadingModel, message)
+  })
 }
 
 export async function reportServerLoading({ pod, input: { message } }: { pod: PodCtx; input: { message: string } }) {
