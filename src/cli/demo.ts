@@ -9,7 +9,7 @@ import { createClient } from './remote/client.ts'
 export const demo: Command = {
   usage: `[--model NAME] [--home DIR] [--port N]
 
-  --model NAME base model to train (default: the first of the catalogue). smollm2 is a real one, and takes minutes
+  --model NAME base model to train (default: the first of the catalogue). smollm2 is a real chat model, and takes minutes
 ${homeUsage}
   --port N     port of the API if the demo has to start the service (default: any free one)
 
@@ -22,11 +22,12 @@ Uses the service that runs on the data directory; otherwise starts one and stops
     const exitCode = await withStack(options, async (connection, interrupted) => {
       const client = createClient(connection, interrupted)
       const base = values.model ?? connection.baseModel
-      const { job, rows } = await submitSample(client, base, { isDefault: base === connection.baseModel })
+      const plan = { baseModel: base, isChat: base !== connection.baseModel }
+      const { job, rows } = await submitSample(client, plan)
       const workflowUrl = `${connection.temporalUiUrl}/namespaces/default/workflows/fine-tune-${job.job_id}`
       console.log(`\nTraining job ${job.job_id}; its workflow: ${workflowUrl}`)
       const tunedModel = await trainedModel(client, job.job_id)
-      const passed = await compareModels(client, { base, tuned: tunedModel }, rows)
+      const passed = await compareModels(client, { base, tuned: tunedModel, isChat: plan.isChat }, rows)
       await showTypedCompletion(client, tunedModel, rows)
       console.log(`\nThe workflow in the Temporal UI (while the service runs): ${workflowUrl}`)
       return passed ? 0 : 1

@@ -12,5 +12,6 @@ export const modelsWithPull: Command = {
 `,
   ),
   // The other verbs must not wait for the files that this one loads.
-  run: async (args) => (args[0] === 'pull' ? (await import('./pull-model.ts')).pullModel(args.slice(1)) : models.run(args)),
+  run: async (args) =>
+    args[0] === 'pull' ? (await import('./pull-model.ts')).pullModel(args.slice(1)) : models.run(args),
 }

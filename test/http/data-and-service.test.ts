@@ -54,7 +54,12 @@ test('models lists the catalogue and the tuned models of the account', async () 
   const { json } = await edge.call('GET', '/v1/models')
   assert.equal(json.object, 'list')
   assert.deepEqual(
-    json.data.map((each: Record<string, unknown>) => [each['id'], each['base_model'], each['created'], each['starting']]),
+    json.data.map((each: Record<string, unknown>) => [
+      each['id'],
+      each['base_model'],
+      each['created'],
+      each['starting'],
+    ]),
     [
       ['tiny', null, 0, start.message],
       ['mini', null, 0, null],

@@ -37,6 +37,9 @@ suite('pictures of the console', { timeout: patienceMs }, () => {
 })
 
 type Jobs = { first: number; second: number }
+
+/** A model whose answers make sense, for the playground. */
+const talking = { base: 'smollm2', tuned: 'products-chat' }
 type Prepare = (page: Page) => Promise<void>
 
 /** Two versions of one model. The first was cancelled and resumed, so that its curve is made of two attempts. */
@@ -56,7 +59,14 @@ async function train(api: Api): Promise<Jobs> {
   await api.untilStatus(first, 'CANCELLED')
   await api.post(`/v1/train/jobs/${first}/resume`)
   const second = await submit({ learning_rate: 0.0003 })
-  for (const id of [first, second]) await api.untilStatus(id, 'COMPLETED')
+  const chat = await api.train({
+    model_name: talking.base,
+    dataset_id: 'products',
+    custom_model_name: talking.tuned,
+    finetune_args: { max_steps: 40 },
+    evaluation: { max_rows: 4 },
+  })
+  for (const id of [first, second, chat]) await api.untilStatus(id, 'COMPLETED')
   return { first, second }
 }
 
@@ -74,7 +84,7 @@ const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: 
   ['data-set', '/data/products'],
   ['models', '/models'],
   ['model', '/models/products-bot'],
-  ['playground', `/playground?models=${connection().baseModel},products-bot`, ask],
+  ['playground', `/playground?models=${talking.base},${talking.tuned}`, ask],
   ['usage', '/usage'],
   ['settings', '/settings'],
 ]
