@@ -55,8 +55,8 @@ def _alone(cache: Path, name: str, tell: Callable[[str], None]) -> Iterator[None
         handle = (cache / f"{name}.lock").open("w")
     except OSError as error:
         raise ModelUnavailable(
-            f"The model is not in {cache}, which cannot be written: {error.strerror}. Set ANNEAL_MODEL_CACHE to a folder "
-            "that holds the model or can be written: see anneal models pull."
+            f"The model is not in {cache}, which cannot be written: {error.strerror}. Set ANNEAL_MODEL_CACHE to a "
+            "folder that holds the model or can be written: see anneal models pull."
         ) from error
     with handle:
         try:

@@ -1,4 +1,4 @@
-"""`python -m anneal_runtime.pull SOURCE`: fetches a model of the catalogue to where trainers and model servers look for it.
+"""`python -m anneal_runtime.pull SOURCE`: fetches a model to where trainers and model servers look for it.
 
 SOURCE is the JSON of its `source` in models.json. The folder is printed, progress goes to standard error.
 """

@@ -9,7 +9,7 @@ import { createClient } from './remote/client.ts'
 export const demo: Command = {
   usage: `[--model NAME] [--home DIR] [--port N]
 
-  --model NAME base model to train (default: the first of the catalogue). smollm2 is a real chat model, and takes minutes
+  --model NAME base model to train (default: the first of the catalogue): any other has to be a chat model, as smollm2
 ${homeUsage}
   --port N     port of the API if the demo has to start the service (default: any free one)
 
