@@ -1,5 +1,5 @@
 /** Why a launched run has not started. Local runs never wait. */
-export const pendingReasons = [
+const pendingReasons = [
   /** It has a node, which is creating its containers. */
   'starting',
   /** No node has room; the message names the missing resource. */
