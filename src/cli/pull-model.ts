@@ -24,6 +24,7 @@ export async function pullModel([name, ...more]: string[]): Promise<number> {
     env: { ...serviceDefaults, ...environment(), PYTHONPATH: runtimeDir },
     stdio: 'inherit',
   })
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => python.kill(signal))
   const [code, signal] = (await once(python, 'exit')) as [number | null, NodeJS.Signals | null]
   return code === 0 ? 0 : signal === 'SIGINT' ? 130 : 1
 }
