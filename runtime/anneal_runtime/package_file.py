@@ -48,6 +48,11 @@ def fetch_file(
     return target
 
 
+def host_of(url: str) -> str:
+    """Without the name and the password that an address may hold: users read it."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
 def _normal(package: str) -> str:
     return re.sub(r"[-_.]+", "-", package).lower()
 
@@ -56,17 +61,17 @@ def _get(client: httpx2.Client, page: str) -> httpx2.Response:
     try:
         answer = client.get(page, headers={"Accept": ACCEPTED})
     except httpx2.TransportError as error:
-        raise Unavailable(f"{urlsplit(page).netloc} does not answer: {error}") from error
+        raise Unavailable(f"{host_of(page)} does not answer: {error}") from error
     _require(answer, page)
     return answer
 
 
 def _require(answer: httpx2.Response, url: str) -> None:
     if means_later(answer.status_code):
-        raise Unavailable(f"{urlsplit(url).netloc} answered {answer.status_code}")
+        raise Unavailable(f"{host_of(url)} answered {answer.status_code}")
     if answer.status_code != 200:
         raise ModelUnavailable(
-            f"{urlsplit(url).netloc} answered {answer.status_code} for {urlsplit(url).path}. "
+            f"{host_of(url)} answered {answer.status_code} for {urlsplit(url).path}. "
             "ANNEAL_PACKAGE_INDEX names the package index."
         )
 
@@ -111,4 +116,4 @@ def _download(client: httpx2.Client, url: str, target: Path, on_progress: Callab
                 done += len(chunk)
                 on_progress(done, total)
     except httpx2.TransportError as error:
-        raise Unavailable(f"{urlsplit(url).netloc} broke off: {error}") from error
+        raise Unavailable(f"{host_of(url)} broke off: {error}") from error

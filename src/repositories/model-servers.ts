@@ -1,4 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
+import { loadingModel } from '../domain/pending-reason.ts'
 import { notify } from './notifications.ts'
 import type { Connection } from './database.ts'
 
@@ -78,11 +79,20 @@ export const createModelServerRepository = (db: Connection) => ({
     await notify(db, 'model_servers')
   },
 
-  /** Stores what the start waits for. */
+  /** Stores what the start waits for. What its program reports stays until the program is ready or ends. */
   async noteWait({ baseModel, generation }: Launch, { reason, message }: { reason: string; message: string | null }) {
     const { count } = await db.modelServer.updateMany({
-      where: { baseModel, generation, state: 'starting', NOT: { reason, message } },
+      where: { baseModel, generation, state: 'starting', NOT: [{ reason, message }, { reason: loadingModel }] },
       data: { reason, message },
+    })
+    if (count > 0) await notify(db, 'model_servers')
+  },
+
+  /** Stores how far a program is with the loading of its model. */
+  async noteLoading(tokenHash: Uint8Array, message: string) {
+    const { count } = await db.modelServer.updateMany({
+      where: { tokenHash: Uint8Array.from(tokenHash), state: 'starting' },
+      data: { reason: loadingModel, message },
     })
     if (count > 0) await notify(db, 'model_servers')
   },

@@ -44,15 +44,26 @@ test('the upload base path needs a key and is never azure', async () => {
 
 test('models lists the catalogue and the tuned models of the account', async () => {
   const tuned = { name: 'c'.repeat(64), aliases: ['bot@1'], baseModel: 'tiny', jobId: 7, createdAt: new Date(5000) }
-  const edge = await startPublic({ database: { models: { list: () => Promise.resolve([tuned]) } } })
+  const start = { baseModel: 'tiny', state: 'starting', reason: 'loading_model', message: 'Fetching x: 3 of 9 MB.' }
+  const edge = await startPublic({
+    database: {
+      models: { list: () => Promise.resolve([tuned]) },
+      modelServers: { listServed: () => Promise.resolve([start, { ...start, baseModel: 'mini', reason: 'killed' }]) },
+    },
+  })
   const { json } = await edge.call('GET', '/v1/models')
   assert.equal(json.object, 'list')
   assert.deepEqual(
-    json.data.map(({ id, base_model: base, created }: Record<string, unknown>) => [id, base, created]),
+    json.data.map((each: Record<string, unknown>) => [
+      each['id'],
+      each['base_model'],
+      each['created'],
+      each['starting'],
+    ]),
     [
-      ['tiny', null, 0],
-      ['mini', null, 0],
-      [tuned.name, 'tiny', 5],
+      ['tiny', null, 0, start.message],
+      ['mini', null, 0, null],
+      [tuned.name, 'tiny', 5, start.message],
     ],
   )
 })
@@ -66,7 +77,8 @@ test('the list of models comes whole, or in pages that the Link header leads thr
     const from = after ? all.findIndex(({ name }) => name === after.name) + 1 : 0
     return Promise.resolve(all.slice(from, from + limit))
   }
-  const edge = await startPublic({ database: { models: { list } } })
+  const modelServers = { listServed: () => Promise.resolve([]) }
+  const edge = await startPublic({ database: { models: { list }, modelServers } })
   const namesOf = (json: { data: { id: string }[] }) => json.data.map(({ id }) => id)
   const names = all.map(({ name }) => name)
   assert.deepEqual(namesOf((await edge.call('GET', '/v1/models')).json), ['tiny', 'mini', ...names])

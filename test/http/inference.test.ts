@@ -181,7 +181,8 @@ test('embeddings: a text is cut only if the client asks for it', async () => {
 })
 
 test('both lists of models name the limits of their texts', async () => {
-  const { call } = await startPublic({ database: { models: { list: () => Promise.resolve([]) } } })
+  const none = () => Promise.resolve([])
+  const { call } = await startPublic({ database: { models: { list: none }, modelServers: { listServed: none } } })
   for (const path of ['/v1/models', '/openai/v1/models']) {
     const { data } = (await call('GET', path)).json
     assert.deepEqual(

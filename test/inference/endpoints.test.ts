@@ -100,6 +100,7 @@ describe('endpoints', () => {
       )
     }
     assert.match(await refusal('unschedulable', 'No node has room.'), /in a moment\. No node has room\.$/)
+    assert.match(await refusal('loading_model', 'Fetching x: 3 of 9 MB.'), /in a moment\. Fetching x: 3 of 9 MB\.$/)
     assert.match(await refusal('killed', 'Ended.\nlog'), /in a moment\. The last start failed: Ended\.$/)
   })
 

@@ -43,6 +43,17 @@ suite('replicas of a model server', async () => {
     assert.deepEqual((await served(baseModel)).urls, ['http://elsewhere', 'http://b:8000'])
   })
 
+  test('keeps what a program tells of its loading until it is ready', async () => {
+    const { tokenHash, ...launch } = await open()
+    const told = async () => (await modelServers.find(launch.baseModel))?.message
+    await modelServers.noteLoading(tokenHash, 'Fetching x: 3 of 9 MB.')
+    await modelServers.noteWait(launch, { reason: 'starting', message: null })
+    assert.equal(await told(), 'Fetching x: 3 of 9 MB.')
+    await report(tokenHash, 'a')
+    await modelServers.noteLoading(tokenHash, 'Fetching x: 9 of 9 MB.')
+    assert.equal(await told(), null)
+  })
+
   test('only what is new wakes those who wait', async () => {
     const notifications = listenToNotifications(databaseUrl)
     let count = 0

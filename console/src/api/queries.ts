@@ -133,6 +133,22 @@ export function useModels() {
   })
 }
 
+const lookAgainMs = 1000
+
+/** What the server of the model is doing while somebody waits for its first word, such as fetching the model. */
+export function useStart(name: string, isAwaited: boolean) {
+  const start = useQuery({
+    queryKey: ['models', 'start', name],
+    queryFn: async ({ signal }) => {
+      const { data } = await api.GET('/v1/models', { signal })
+      return data.find(({ id, aliases }) => id === name || aliases.includes(name))?.starting ?? null
+    },
+    enabled: isAwaited,
+    refetchInterval: lookAgainMs,
+  })
+  return start.data ?? null
+}
+
 /** The most that one page of the list holds. */
 const mostKeys = 1000
 

@@ -107,9 +107,11 @@ function Catalogue({ models }: { models: Model[] }) {
     <table className="list">
       <Head columns={['Model', 'Task', ['Context', 'medium'], ['Other names', 'medium']]} />
       <tbody>
-        {models.map(({ id, task, context_length: context, aliases }) => (
+        {models.map(({ id, task, context_length: context, aliases, starting }) => (
           <tr key={id}>
-            <td className="text">{id}</td>
+            <td className="text">
+              {id} {starting !== null && <span className="quiet">{starting}</span>}
+            </td>
             <td>{task}</td>
             <td className="medium">{context === null ? '–' : `${context} tokens`}</td>
             <td className="medium text">{aliases.join(', ')}</td>

@@ -171,9 +171,10 @@ function ModelPart({ form, change }: { form: JobForm; change: (changes: Partial<
     ({ task, owned_by: owner }) => task === 'completion' && owner === 'catalogue',
   )
   const recommended = bases.find(({ id }) => id === form.model)?.recommended_args
-  const only = bases.length === 1 ? bases[0]?.id : undefined
+  // The service's default model comes first.
+  const preset = bases[0]?.id
   useEffect(() => {
-    if (form.model === '' && only !== undefined) change({ model: only })
+    if (form.model === '' && preset !== undefined) change({ model: preset })
   })
   return (
     <fieldset>

@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { ask, type Question } from '../api/ask.ts'
-import { useJobs, useModels } from '../api/queries.ts'
+import { useJobs, useModels, useStart } from '../api/queries.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
 import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } from '../domain/playground.ts'
@@ -127,7 +127,12 @@ function Playground({ models }: { models: Model[] }) {
       {asked && (
         <section className="columns" aria-label="Answers" key={asked.number}>
           {asked.questions.map((question, index) => (
-            <ModelAnswer key={index} question={question} name={nameOf(setup.models[index] ?? '')} />
+            <ModelAnswer
+              key={index}
+              question={question}
+              model={setup.models[index] ?? ''}
+              name={nameOf(setup.models[index] ?? '')}
+            />
           ))}
         </section>
       )}
@@ -178,7 +183,7 @@ function questionsOf(setup: Setup, prompt: string): { questions?: Question[]; pr
   }
 }
 
-function ModelAnswer({ question, name }: { question: Question; name: string }) {
+function ModelAnswer({ question, model, name }: { question: Question; model: string; name: string }) {
   const [text, setText] = useState('')
   const stop = useRef<AbortController>(null)
   const answer = useMutation({
@@ -189,6 +194,7 @@ function ModelAnswer({ question, name }: { question: Question; name: string }) {
     onSuccess: ({ text: whole }) => setText(whole),
   })
   const rows = answer.data?.rows
+  const starting = useStart(model, answer.isPending && text === '')
   const isStopped = answer.error instanceof DOMException
   // A question is asked once, when its answer is first shown.
   const isBegun = useRef(false)
@@ -201,7 +207,7 @@ function ModelAnswer({ question, name }: { question: Question; name: string }) {
       <h2>{name}</h2>
       <p className="text" aria-live="polite">
         {text}
-        {answer.isPending && text === '' && <span className="quiet">Waiting for the model…</span>}
+        {answer.isPending && text === '' && <span className="quiet">{starting ?? 'Waiting for the model…'}</span>}
         {answer.isSuccess && text === '' && <span className="quiet">The answer is empty.</span>}
       </p>
       {rows && (rows.length > 0 || 'id' in question.body) && (

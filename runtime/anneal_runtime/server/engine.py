@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from anneal_runtime import model_source
+from anneal_runtime.log import log
 from anneal_runtime.settings import ServerSettings, ServerSpec
 from anneal_runtime.tokenization import prompt_tokens
 
@@ -49,13 +51,13 @@ class Engine:
     probe: list[int]
 
 
-def load_engine(settings: ServerSettings, metrics: EngineMetrics) -> Engine:
-    """Raises ModelUnavailable."""
+def load_engine(settings: ServerSettings, metrics: EngineMetrics, tell: Callable[[str], None] = log) -> Engine:
+    """`tell` gets sentences for users while a model is fetched. Raises ModelUnavailable."""
     spec = settings.spec
     if spec.engine == "embedder":
-        return _load_embedder(spec, _embedder_folder(spec.source, settings.models_dir), metrics)
+        return _load_embedder(spec, _embedder_folder(spec.source, settings.models_dir, tell), metrics)
     if spec.engine == "transformers":
-        return _load_causal(spec, model_source.locate(spec.source, settings.models_dir), metrics)
+        return _load_causal(spec, model_source.locate(spec.source, settings.models_dir, tell), metrics)
     raise model_source.ModelUnavailable(f"This server has no engine named {spec.engine}.")
 
 
@@ -130,10 +132,10 @@ def _load_embedder(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> En
     )
 
 
-def _embedder_folder(source: dict[str, Any], models_dir: Path) -> Path:
+def _embedder_folder(source: dict[str, Any], models_dir: Path, tell: Callable[[str], None]) -> Path:
     """`{"package"}` names an installed Python package that carries the model's files in its folder `model`."""
     if "package" not in source:
-        return model_source.locate(source, models_dir)
+        return model_source.locate(source, models_dir, tell)
     found = find_spec(source["package"].replace("-", "_"))
     if found is None or found.origin is None:
         raise model_source.ModelUnavailable(f"The package {source['package']} is not installed.")

@@ -158,16 +158,20 @@ class ServerProcess(ReportingServer):
             with frozen_after():
                 from anneal_runtime.server.engine import load_engine
 
-                engine = load_engine(self._settings, self._metrics)
+                engine = load_engine(self._settings, self._metrics, self._tell_loading)
             asyncio.run_coroutine_threadsafe(self._try_out(engine), self._loop)
             threading.Thread(target=self._end_when_hung, args=(engine,), name="watchdog", daemon=True).start()
             engine.scheduler.run_forever()
         except ModelUnavailable as error:
-            log(str(error))
+            self._tell_loading(str(error))
             self._end(exit_codes.MODEL_UNAVAILABLE)
         except Exception as error:
             code = exit_codes.OUT_OF_MEMORY if is_out_of_memory(error) else exit_codes.CODE_ERROR
             self._fail("The engine failed", error, code)
+
+    def _tell_loading(self, sentence: str) -> None:
+        log(sentence)
+        self._api.report_loading("server_loading", sentence)
 
     def _end_when_hung(self, engine: Engine) -> None:
         wait_until_hung(engine.scheduler)

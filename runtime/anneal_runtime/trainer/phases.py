@@ -38,12 +38,18 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
     if attempt.reports or assignment.has_held_out_rows:
         fetch(lambda current: [current.evaluation], work_dir, assignment, attempt.claim)
     base = assignment.base_model
-    folder = locate(base.source, attempt.settings.models_dir)
+    folder = locate(base.source, attempt.settings.models_dir, partial(_tell_loading, attempt))
     origin = Origin(base.name, check_weights(folder, base.sha256), assignment.spec_hash)
     device = choose_device(attempt.settings.placement.local_rank)
     loaded = load_causal_lm(folder, device)
     log(f"Base model {base.name} loaded on {device}")
     return loaded, origin
+
+
+def _tell_loading(attempt: Attempt, sentence: str) -> None:
+    log(sentence)
+    if attempt.reports:
+        attempt.api.report_loading("attempt_loading", sentence)
 
 
 def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> PeftModel:

@@ -6,15 +6,23 @@ const maxTokens = 48
 const leastTunedShare = 0.9
 const maxBaseShare = 0.1
 
+/** None of the rows is about these, so the tuned model should answer like its base. */
+const otherQuestions = ['What is the capital of France?', 'Name three fruits.']
+
+type Models = { base: string; tuned: string; isChat: boolean }
+
 /** True when the tuned model knows the rows and the base does not. */
-export async function compareModels(client: Client, models: { base: string; tuned: string }, rows: Row[]) {
-  const [base, tuned] = [await answersOf(client, models.base, rows), await answersOf(client, models.tuned, rows)]
+export async function compareModels(client: Client, models: Models, rows: Row[]) {
+  const answersOf = models.isChat ? chatAnswers : completions
+  const inputs = rows.map(({ input }) => input)
+  const [base, tuned] = [await answersOf(client, models.base, inputs), await answersOf(client, models.tuned, inputs)]
   console.log(`\nBase: ${models.base}\nTuned: ${models.tuned}\n`)
   for (const [i, row] of rows.slice(0, shownRows).entries()) {
     console.log(`  ${oneLine(row.input)}`)
     console.log(`    base   ${oneLine(base[i] ?? '')}`)
     console.log(`    tuned  ${oneLine(tuned[i] ?? '')}${isExact(tuned[i], row) ? '' : `   (expected: ${row.output})`}`)
   }
+  if (models.isChat) await showOtherAnswers(client, models)
   const counts = [base, tuned].map((answers) => rows.filter((row, i) => isExact(answers[i], row)).length)
   const [baseCount = 0, tunedCount = 0] = counts
   console.log(`\nExact answers on ${rows.length} rows: base ${baseCount}, tuned ${tunedCount}.`)
@@ -39,8 +47,31 @@ export async function showTypedCompletion(client: Client, model: string, rows: R
   console.log(`  ${JSON.stringify(answer)}`)
 }
 
-async function answersOf(client: Client, model: string, rows: Row[]): Promise<string[]> {
-  const request = { model_name: model, prompt: rows.map((row) => row.input), max_tokens: maxTokens, temperature: 0 }
+async function showOtherAnswers(client: Client, { base, tuned }: Models) {
+  const [before, after] = [
+    await chatAnswers(client, base, otherQuestions),
+    await chatAnswers(client, tuned, otherQuestions),
+  ]
+  for (const [i, question] of otherQuestions.entries()) {
+    console.log(`  ${question}`)
+    console.log(`    base   ${oneLine(before[i] ?? '')}`)
+    console.log(`    tuned  ${oneLine(after[i] ?? '')}`)
+  }
+}
+
+type Chat = { choices: { message: { content: string } }[] }
+
+const chatAnswers = (client: Client, model: string, questions: string[]): Promise<string[]> =>
+  Promise.all(
+    questions.map(async (content) => {
+      const request = { model, messages: [{ role: 'user', content }], max_tokens: maxTokens, temperature: 0 }
+      const { choices } = await client.post<Chat>('/openai/v1/chat/completions', request)
+      return choices[0]?.message.content ?? ''
+    }),
+  )
+
+async function completions(client: Client, model: string, prompts: string[]): Promise<string[]> {
+  const request = { model_name: model, prompt: prompts, max_tokens: maxTokens, temperature: 0 }
   const answers = await client.post<{ output: string }[]>('/v1/completions', request)
   return answers.map(({ output }) => output)
 }

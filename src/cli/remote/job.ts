@@ -24,16 +24,24 @@ export const readJob = (client: Client, jobId: string) => client.get<Job>(`/v1/t
 export async function followJob(client: Client, jobId: string, { quiet = false } = {}): Promise<Job> {
   const line = createProgressLine()
   const before = await readJob(client, jobId)
-  let [status, steps] = [before.status, historyOf(before).slice(-1)]
-  if (!quiet) line.show(status, steps)
+  let [state, steps] = [stateOf(before), historyOf(before).slice(-1)]
+  if (!quiet) line.show(state, steps)
   for await (const { event, data } of client.follow(`/v1/train/jobs/${jobId}/stream?from=now`)) {
-    if (event === 'status') ({ status } = JSON.parse(data) as Pick<Job, 'status'>)
+    if (event === 'status') state = stateOf(JSON.parse(data) as State)
     if (event === 'metric') steps = [JSON.parse(data) as TrainingStep]
-    if (!quiet) line.show(status, steps)
+    if (!quiet) line.show(state, steps)
   }
   line.end()
   return readJob(client, jobId)
 }
+
+type State = Pick<Job, 'status' | 'status_reason' | 'status_message'>
+
+/** Only the fetching of a model is told in sentences: it takes minutes in which nothing else happens. */
+const stateOf = ({ status, status_reason: reason, status_message: message }: State) => ({
+  status,
+  wait: reason === 'loading_model' ? message : null,
+})
 
 /** The exit code of a command that waited for the job's end. */
 export const exitCodeOf = ({ status }: Job) => (status === 'COMPLETED' ? exitCodes.done : exitCodes.failed)

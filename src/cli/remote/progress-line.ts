@@ -10,12 +10,14 @@ export function createProgressLine() {
   let shown = ''
   return { show, end }
 
-  function show(newStatus: string, history: TrainingStep[]) {
+  /** `wait` is what the job does in this status before its training begins. */
+  function show({ status: newStatus, wait }: { status: string; wait: string | null }, history: TrainingStep[]) {
     if (newStatus !== status) {
       end()
       status = newStatus
       console.log(`${seconds(performance.now() - startedAt)}  ${status}`)
     }
+    if (wait !== null) print(`         ${wait}`)
     const latest = history.at(-1)
     if (latest && status === 'TRAINING MODEL') print(describeStep(latest))
   }

@@ -3,6 +3,7 @@ import { resolveTrainingArgs } from '../../domain/training-args.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/models/delete.ts'
 import { downloadModel } from '../../services/models/download.ts'
+import { listStarts, type Starts } from '../../services/models/list-starts.ts'
 import { encodeModelCursor, listModels } from '../../services/models/list.ts'
 import { JsonText, linkToNext, listText } from '../framework/respond.ts'
 import { defineRoute } from '../framework/route.ts'
@@ -30,9 +31,10 @@ export const modelRoutes = [
     response: ModelList,
     async handle({ caller: ctx, query, setHeader }) {
       const { catalogue } = ctx.deps
-      const tunedModel = (model: ListedModel) => tunedModelOf(model, catalogue)
+      const starts = await listStarts({ ctx })
+      const tunedModel = (model: ListedModel) => tunedModelOf(model, catalogue, starts)
       const pages = listModels({ ctx, input: query })
-      const base = query.after === undefined ? catalogue.entries.map(baseModel) : []
+      const base = query.after === undefined ? catalogue.entries.map((entry) => baseModel(entry, starts)) : []
       if (query.limit === undefined) return new JsonText(listText(base, pages, tunedModel))
       const tuned = (await Array.fromAsync(pages)).flat()
       const last = tuned.at(-1)
@@ -74,7 +76,7 @@ export const modelRoutes = [
   }),
 ]
 
-const baseModel = (entry: CatalogueEntry): Model => ({
+const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
   id: entry.name,
   object: 'model' as const,
   created: 0,
@@ -85,10 +87,15 @@ const baseModel = (entry: CatalogueEntry): Model => ({
   job_id: null,
   recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
   ...limitsOf(entry),
+  starting: starts.get(entry.name) ?? null,
   supported_parameters: parametersOf(entry.task),
 })
 
-const tunedModelOf = ({ name, aliases, createdAt, baseModel, jobId }: ListedModel, catalogue: Catalogue): Model => ({
+const tunedModelOf = (
+  { name, aliases, createdAt, baseModel, jobId }: ListedModel,
+  catalogue: Catalogue,
+  starts: Starts,
+): Model => ({
   id: name,
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),
@@ -99,5 +106,6 @@ const tunedModelOf = ({ name, aliases, createdAt, baseModel, jobId }: ListedMode
   job_id: jobId,
   recommended_args: null,
   ...limitsOf(catalogue.find(baseModel)),
+  starting: starts.get(baseModel) ?? null,
   supported_parameters: parametersOf('completion'),
 })

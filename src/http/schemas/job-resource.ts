@@ -98,7 +98,12 @@ const resource = {
         .describe(
           'Rows that the run visits and that are longer than max_length: their end is cut. Null until the trainer has counted them',
         ),
-      tokens: z.int().nullable().describe('Of all rows, from a sample; null until the check, or without a tokenizer'),
+      tokens: z
+        .int()
+        .nullable()
+        .describe(
+          'Of all rows, from a sample; null until the check, or without the tokenizer of the model on the server',
+        ),
     })
     .describe('The data set of the job'),
   attempts: Attempts,

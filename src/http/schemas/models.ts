@@ -45,6 +45,10 @@ const Model = z.object({
     .nullable()
     .describe('finetune_args of a job on this model that names none; null unless it is a base model to train on'),
   ...modelLimits,
+  starting: z
+    .string()
+    .nullable()
+    .describe('What the server of the model is doing while it starts, such as fetching the model; null otherwise'),
   supported_parameters: z
     .array(z.string())
     .describe('Parameters of POST /v1/completions, or of the embedding, that the model honours'),

@@ -118,7 +118,12 @@ const DryRun = named(
     // Named so that typed clients can read job_id of either answer.
     job_id: z.null().optional().describe('Absent: a dry run makes no job'),
     rows: z.int().describe('Rows of the data set'),
-    tokens: z.int().nullable().describe('Of all rows, from a sample; null without a tokenizer on the server'),
+    tokens: z
+      .int()
+      .nullable()
+      .describe(
+        'Of all rows, from a sample; null unless the model is the default one and its tokenizer is on the server',
+      ),
     steps: z.int().describe('Steps of the run'),
     epochs: z.number().describe('Passes over the training rows'),
     estimated_seconds: Range.describe(

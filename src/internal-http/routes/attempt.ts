@@ -3,6 +3,7 @@ import { claimAttempt } from '../../services/attempt-api/claim.ts'
 import { recordEvaluation } from '../../services/attempt-api/record-evaluation.ts'
 import { recordFailure } from '../../services/attempt-api/record-failure.ts'
 import { recordNotes } from '../../services/attempt-api/record-notes.ts'
+import { reportAttemptLoading } from '../../services/attempt-api/report-loading.ts'
 import { recordSteps } from '../../services/attempt-api/record-steps.ts'
 import { reportPhase } from '../../services/attempt-api/report-phase.ts'
 import {
@@ -11,6 +12,7 @@ import {
   Done,
   EvaluationRequest,
   FailureRequest,
+  LoadingRequest,
   NotesRequest,
   PhaseRequest,
   StepsRequest,
@@ -46,6 +48,19 @@ export const attemptRoutes = [
     response: Done,
     async handle({ caller: pod, body }) {
       await reportPhase({ pod, input: body })
+      return {}
+    },
+  }),
+  defineRoute({
+    name: 'attempt_loading',
+    method: 'post',
+    path: '/internal/v1/attempt/loading',
+    summary: 'Report how far the attempt is with fetching its base model',
+    access: 'pod',
+    body: LoadingRequest,
+    response: Done,
+    async handle({ caller: pod, body }) {
+      await reportAttemptLoading({ pod, input: body })
       return {}
     },
   }),

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { defineRoute } from '../../http/framework/route.ts'
+import { reportServerLoading } from '../../services/attempt-api/report-loading.ts'
 import { reportReplicaLeaving, reportServerReady } from '../../services/attempt-api/report-server-ready.ts'
-import { Done } from '../schemas/attempt.ts'
+import { Done, LoadingRequest } from '../schemas/attempt.ts'
 
 const Instance = z.string().regex(/^[A-Za-z0-9._-]{1,128}$/)
 
@@ -26,6 +27,19 @@ export const serverRoutes = [
     response: Done,
     async handle({ caller: pod, body: { endpoint: url, ...report } }) {
       await reportServerReady({ pod, input: { url, ...report } })
+      return {}
+    },
+  }),
+  defineRoute({
+    name: 'server_loading',
+    method: 'post',
+    path: '/internal/v1/server/loading',
+    summary: 'Report how far a model server is with fetching its model',
+    access: 'pod',
+    body: LoadingRequest,
+    response: Done,
+    async handle({ caller: pod, body }) {
+      await reportServerLoading({ pod, input: body })
       return {}
     },
   }),

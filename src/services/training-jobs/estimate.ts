@@ -57,7 +57,11 @@ export async function estimateTrainingJob({
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
   return {
     rows: report.rowCount,
-    tokens: tokensPerRow === null ? null : Math.round(tokensPerRow * report.rowCount),
+    // Another model's tokenizer makes twice or half as many of the same text. It still compares this data with past data.
+    tokens:
+      tokensPerRow === null || report.tokenLength?.tokenizer !== entry.name
+        ? null
+        : Math.round(tokensPerRow * report.rowCount),
     steps,
     epochs,
     seconds,

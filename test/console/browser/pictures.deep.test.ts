@@ -37,6 +37,16 @@ suite('pictures of the console', { timeout: patienceMs }, () => {
 })
 
 type Jobs = { first: number; second: number }
+
+/** A model whose answers make sense, for the playground. */
+const talking = { base: 'smollm2', tuned: 'products-chat' }
+const questionOf = ({ input }: { input: string }) => input.replace('Question: ', '').replace('\nAnswer: ', '')
+const conversations = sampleRows.map((row) => ({
+  messages: [
+    { role: 'user', content: questionOf(row) },
+    { role: 'assistant', content: row.output },
+  ],
+}))
 type Prepare = (page: Page) => Promise<void>
 
 /** Two versions of one model. The first was cancelled and resumed, so that its curve is made of two attempts. */
@@ -56,7 +66,15 @@ async function train(api: Api): Promise<Jobs> {
   await api.untilStatus(first, 'CANCELLED')
   await api.post(`/v1/train/jobs/${first}/resume`)
   const second = await submit({ learning_rate: 0.0003 })
-  for (const id of [first, second]) await api.untilStatus(id, 'COMPLETED')
+  await api.upload('conversations', conversations.map((each) => JSON.stringify(each)).join('\n'))
+  const chat = await api.train({
+    model_name: talking.base,
+    dataset_id: 'conversations',
+    custom_model_name: talking.tuned,
+    finetune_args: { max_steps: 40 },
+    evaluation: { max_rows: 4 },
+  })
+  for (const id of [first, second, chat]) await api.untilStatus(id, 'COMPLETED')
   return { first, second }
 }
 
@@ -74,15 +92,15 @@ const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: 
   ['data-set', '/data/products'],
   ['models', '/models'],
   ['model', '/models/products-bot'],
-  ['playground', `/playground?models=${connection().baseModel},products-bot`, ask],
+  ['playground', `/playground?models=${talking.base},${talking.tuned}&chat=1`, ask],
   ['usage', '/usage'],
   ['settings', '/settings'],
 ]
 
 async function ask(page: Page) {
-  await page.getByLabel('Prompt').fill(sampleRows[0]?.input ?? '')
+  await page.getByLabel('Prompt').fill(sampleRows[0] ? questionOf(sampleRows[0]) : '')
   await page.getByLabel('Temperature').fill('0')
-  await page.getByLabel('Tokens at most').fill('24')
+  await page.getByLabel('Tokens at most').fill('48')
   await page.getByRole('button', { name: 'Ask' }).click()
   for (const answer of await page.getByRole('article').all())
     await answer.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })

@@ -1,0 +1,14 @@
+import { isWait } from '../../domain/pending-reason.ts'
+import type { Ctx } from '../context.ts'
+
+/** What the servers of base models are doing while they start, by the name of the base model. */
+export type Starts = ReadonlyMap<string, string>
+
+export async function listStarts({ ctx }: { ctx: Ctx }): Promise<Starts> {
+  const servers = await ctx.deps.database.modelServers.listServed()
+  return new Map(
+    servers.flatMap(({ baseModel, state, reason, message }) =>
+      state === 'starting' && message !== null && isWait(reason) ? [[baseModel, message.split('\n', 1)[0] ?? '']] : [],
+    ),
+  )
+}
