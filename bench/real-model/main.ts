@@ -164,7 +164,7 @@ for (const dtype of options.part.includes('engine') ? options.dtype : []) {
 if (options.part.includes('trainer'))
   for (const dtype of options.dtype.filter((each) => each !== 'int8'))
     for (const sigma of ['0.8', '0']) {
-      const settings = ['--steps', '3', '--rounds', options.rounds, '--rank', '16', '--dtype', dtype, '--sigma', sigma]
+      const settings = ['--steps', '2', '--rounds', options.rounds, '--rank', '16', '--dtype', dtype, '--sigma', sigma]
       console.log(`training, ${dtype}, lengths of sigma ${sigma}:`)
       spawnSync(toolPath('python'), [join(root, 'bench/trainer.py'), '--model', folder, ...settings], {
         env: { ...process.env, PYTHONPATH: join(root, 'runtime'), ...threads },
