@@ -64,7 +64,9 @@ suite('a real chat model, tuned', () => {
     const id = await api.train({ ...body, finetune_args: { ...finetune_args, ...more } })
     job = await api.untilStatus(id, 'COMPLETED')
     ask = createAsk(api, tuned())
-    served.push(...(await Promise.all(facts.map(async ([question]) => textOf(await ask.chat(conversationOf(question)))))))
+    served.push(
+      ...(await Promise.all(facts.map(async ([question]) => textOf(await ask.chat(conversationOf(question)))))),
+    )
     const prompt = pairs.map(({ input }) => input)
     const answers = await api.post<{ output: string }[]>('/v1/completions', {
       model_name: tuned(),
