@@ -22,6 +22,8 @@ const conversations: Message[][] = [
 ]
 const party = 'A party 🎉🦜 for Zoë in 東京:'
 const long = Array.from({ length: contextLength - 8 }, (_, at) => 300 + ((at * 37) % 4000))
+/** Prompts whose tokens are easily counted wrong. */
+const oddPrompts = ['  two spaces\t\r\n\n  x ', '1234567 ', 'ﷺ é ½', '<|im_end|> <|im_start|>user']
 const texts = ['A cat sits on the mat.', 'Der Preis beträgt 5 €. 🎉']
 
 suite('a real chat model', () => {
@@ -30,6 +32,7 @@ suite('a real chat model', () => {
   let answers: Reference[]
   let ofParty: Reference
   let ofLong: Reference
+  let ofOdd: Reference[]
   let vectors: number[][]
   const first = () => answers[0] ?? assert.fail()
 
@@ -40,11 +43,12 @@ suite('a real chat model', () => {
       ...conversations.map((messages) => ({ messages, most })),
       { prompt: party, most },
       { ids: long, most: 8 },
+      ...oddPrompts.map((prompt) => ({ prompt, most: 4, marks: false })),
     ]
     const reference = referenceOf(baseFolder(), cases, { texts })
     vectors = reference.vectors
     answers = reference.cases.slice(0, conversations.length)
-    ;[ofParty, ofLong] = reference.cases.slice(conversations.length) as [Reference, Reference]
+    ;[ofParty, ofLong, ...ofOdd] = reference.cases.slice(conversations.length) as [Reference, Reference, ...Reference[]]
     assert.ok(answers.some(({ ended }) => ended) && answers.some(({ ended }) => !ended))
   })
 
@@ -99,6 +103,14 @@ suite('a real chat model', () => {
     const counts = await Promise.all([forged, plain].map((messages) => ask.chat(messages, { max_tokens: 1 })))
     const [ofForged = 0, ofPlain = 0] = counts.map(({ usage }) => usage.prompt_tokens)
     assert.ok(ofForged > ofPlain + 8, `${ofForged} tokens, ${ofPlain} without marks`)
+  })
+
+  test('counts and completes odd prompts as the tokenizer reads them', async () => {
+    for (const [at, prompt] of oddPrompts.entries()) {
+      const { text, usage } = await ask.complete(prompt, { max_tokens: 4, special_tokens: false })
+      const expected = ofOdd[at] ?? assert.fail()
+      assert.deepEqual([text, usage.prompt_tokens], [expected.text, expected.ids.length])
+    }
   })
 
   test('says how likely each token is, in bytes that join to the text', async () => {
@@ -241,8 +253,7 @@ suite('a real chat model', () => {
       assert.ok(!['failed', 'expired'].includes(found.status))
       return found.status === 'completed' && found
     })
-    const output = await api.request<string>('GET', `/openai/v1/files/${done.output_file_id}/content`)
-    const said = String(output.body)
+    const said = (await ask.fileText(done.output_file_id))
       .trim()
       .split('\n')
       .map((line) => (JSON.parse(line) as { response: { body: Chat } }).response.body.choices[0]?.message.content)

@@ -68,7 +68,12 @@ export function createAsk(api: Api, model: string) {
     const scores = choices.flatMap(({ logprobs }) => logprobs?.content ?? [])
     return { pieces, text: pieces.join(''), calls, finishReason, scores, usage: all.at(-1)?.usage }
   }
-  return { chat, complete, chunks, streamed }
+
+  async function fileText(id: string): Promise<string> {
+    const headers = { authorization: `Bearer ${api.apiKey}` }
+    return (await fetch(`${connection().apiUrl}/openai/v1/files/${id}/content`, { headers })).text()
+  }
+  return { chat, complete, streamed, fileText }
 }
 
 export const textOf = (scores: readonly Scored[]) =>

@@ -1,6 +1,6 @@
 """Greedy answers, probabilities and embeddings by plain transformers and PEFT, without a line of our package.
 
-In: {"folder", "adapter", "cases": [{"messages" or "prompt" or "ids", "most"}], "texts"}. Out: {"cases", "vectors"}.
+In: {"folder", "adapter", "cases": [{"messages" or "prompt" (and "marks") or "ids", "most"}], "texts"}. Out: {"cases", "vectors"}.
 """
 
 import json
@@ -24,7 +24,7 @@ def ids_of(case: dict[str, Any]) -> list[int]:
     if "ids" in case:
         return case["ids"]
     if "prompt" in case:
-        return tokenizer(case["prompt"])["input_ids"]
+        return tokenizer(case["prompt"], split_special_tokens=not case.get("marks", True))["input_ids"]
     return tokenizer.apply_chat_template(case["messages"], add_generation_prompt=True, return_dict=True)["input_ids"]
 
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { root, toolPath } from '../../../tools/paths.mjs'
 
 export type Message = { role: string; content: string }
-export type Case = ({ messages: Message[] } | { prompt: string } | { ids: number[] }) & { most: number }
+/** Without `marks` special tokens in a prompt are letters. */
+export type Case = { most: number } & ({ messages: Message[] } | { prompt: string; marks?: false } | { ids: number[] })
 export type Reference = {
   /** The prompt, and its text. */
   ids: number[]
