@@ -1,6 +1,7 @@
 // Facts that a real model has learned, asked as text and as types: which rows and which way of asking give right answers.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { parseOutputType } from '../src/domain/output-type.ts'
 import { createAnswerParser, maxDigits, typedOutputRegex } from '../src/inference/typed-output.ts'
 import { createRandom } from '../test/inference/support/random.ts'
@@ -10,9 +11,11 @@ import { startPython } from './python-program.ts'
 const things =
   'kettle lamp drill toaster fan clock radio camera printer heater mixer blender vacuum speaker router monitor keyboard scooter tent backpack helmet bicycle guitar piano mirror sofa chair desk shelf carpet stove fridge freezer washer dryer iron shaver scale projector tablet'
 const colours = ['red', 'blue', 'green', 'black', 'white', 'grey']
-const stepsOfText = 240
+const { values } = parseArgs({ options: { steps: { type: 'string' }, taught: { type: 'string' } } })
+/** Of 200 rows. */
+const steps = Number(values.steps ?? 255)
 /** Of 40 things, so many are taught as objects, too. */
-const taught = [0, 8, 40]
+const taught = (values.taught ?? '0,8,40').split(',').map(Number)
 
 type Fact = { thing: number; kind: string; input: string; output: string; type: object; right: Record<string, unknown> }
 const random = createRandom(5)
@@ -68,7 +71,7 @@ for (const count of taught) {
     .filter(({ thing }) => thing < count)
     .map(({ input, right }) => ({ input, output: JSON.stringify(right) }))
   const rows = [...facts.map(({ input, output }) => ({ input, output })), ...objects]
-  await python.ask({ source: models[0]?.source, rows, steps: Math.round((stepsOfText * rows.length) / facts.length) })
+  await python.ask({ source: models[0]?.source, rows, steps: Math.round((steps * rows.length) / facts.length) })
   console.log(`200 rows of text, ${objects.length} of objects`)
   for (const [kind, all] of byKind)
     for (const [name, some] of [

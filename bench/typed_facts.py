@@ -1,4 +1,4 @@
-"""Trains a model on rows, then answers prompts. Each line in is {"rows", "steps"} or {"prompts", "regex"}; each out is JSON."""
+"""Trains a model on rows, then answers prompts: each line in is {"source", "rows", "steps"} or {"prompts", "regex"}."""
 
 import asyncio
 import json

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { eventually } from '../support/eventually.ts'
+import { sampleRows } from '../support/rows.ts'
 import { openAccount, type Api } from '../support/stack.ts'
 import { assertNear, createAsk, textOf, type Chat, type Scored } from './support/ask.ts'
 import { baseFolder, referenceOf, type Case, type Message, type Reference } from './support/reference.ts'
@@ -20,6 +21,7 @@ const conversations: Message[][] = [
     user('What do I like?'),
   ],
 ]
+const repetition_penalty = 1.3
 const party = 'A party 🎉🦜 for Zoë in 東京:'
 const long = Array.from({ length: contextLength - 8 }, (_, at) => 300 + ((at * 37) % 4000))
 /** Prompts whose tokens are easily counted wrong. */
@@ -32,6 +34,7 @@ suite('a real chat model', () => {
   let answers: Reference[]
   let ofParty: Reference
   let ofLong: Reference
+  let ofPenalty: Reference
   let ofOdd: Reference[]
   let vectors: number[][]
   const first = () => answers[0] ?? assert.fail()
@@ -43,12 +46,14 @@ suite('a real chat model', () => {
       ...conversations.map((messages) => ({ messages, most })),
       { prompt: party, most },
       { ids: long, most: 8 },
+      { messages: conversations[0] ?? [], most, repetition_penalty },
       ...oddPrompts.map((prompt) => ({ prompt, most: 4, marks: false })),
     ]
     const reference = referenceOf(baseFolder(), cases, { texts })
     vectors = reference.vectors
     answers = reference.cases.slice(0, conversations.length)
-    ;[ofParty, ofLong, ...ofOdd] = reference.cases.slice(conversations.length) as [Reference, Reference, ...Reference[]]
+    const others = reference.cases.slice(conversations.length) as [Reference, Reference, Reference, ...Reference[]]
+    ;[ofParty, ofLong, ofPenalty, ...ofOdd] = others
     assert.ok(answers.some(({ ended }) => ended) && answers.some(({ ended }) => !ended))
   })
 
@@ -111,6 +116,20 @@ suite('a real chat model', () => {
       const expected = ofOdd[at] ?? assert.fail()
       assert.deepEqual([text, usage.prompt_tokens], [expected.text, expected.ids.length])
     }
+  })
+
+  test('draws the same answer alone and beside others, with a seed', async () => {
+    const prompt = sampleRows.slice(0, 12).map(({ input }, at) => input.repeat(1 + (at % 3)))
+    const asked = { model_name: model, max_tokens: 10, temperature: 0.8, seed: 7 }
+    const together = await api.post<object[]>('/v1/completions', { ...asked, prompt })
+    for (const [at, each] of prompt.entries())
+      assert.deepEqual(await api.post('/v1/completions', { ...asked, prompt: each }), together[at], `prompt ${at}`)
+  })
+
+  test('punishes repetition as transformers do', async () => {
+    const [messages] = conversations as [Message[]]
+    const { message } = await ask.chat(messages, { max_tokens: most, repetition_penalty })
+    assert.equal(message.content, ofPenalty.text)
   })
 
   test('says how likely each token is, in bytes that join to the text', async () => {

@@ -1,6 +1,7 @@
 """Greedy answers, probabilities and embeddings by plain transformers and PEFT, without a line of our package.
 
-In: {"folder", "adapter", "cases": [{"messages" or "prompt" (and "marks") or "ids", "most"}], "texts"}. Out: {"cases", "vectors"}.
+In: {"folder", "adapter", "cases": [{"messages" or "prompt" (and "marks") or "ids", "most"
+(and "repetition_penalty")}], "texts"}. Out: {"cases", "vectors"}.
 """
 
 import json
@@ -32,7 +33,11 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
     ids = ids_of(case)
     given = torch.tensor([ids])
     whole = model.generate(
-        input_ids=given, attention_mask=torch.ones_like(given), max_new_tokens=case["most"], do_sample=False
+        input_ids=given,
+        attention_mask=torch.ones_like(given),
+        max_new_tokens=case["most"],
+        do_sample=False,
+        repetition_penalty=case.get("repetition_penalty", 1.0),
     )[0]
     said = whole[len(ids) :].tolist()
     scores = torch.log_softmax(model(whole[None]).logits[0, :-1], dim=-1)
