@@ -155,7 +155,7 @@ suite('a real chat model', () => {
     const { tokens, token_logprobs, text_offset } = logprobs ?? assert.fail()
     assert.equal(token_logprobs[0], null)
     assertNear(token_logprobs.slice(1), [...ofParty.prompt_logprobs, ...ofParty.logprobs])
-    const characters = [...text]
+    const characters = Array.from(text)
     for (const [at, token] of tokens.entries())
       if (!token.includes('\u{fffd}') && at < tokens.length - Number(ofParty.ended))
         assert.equal(characters.slice(text_offset[at], text_offset[at + 1]).join(''), token, `token ${at}`)
