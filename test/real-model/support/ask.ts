@@ -13,7 +13,7 @@ export type Chat = {
   }[]
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 }
-export type Completion = {
+type Completion = {
   choices: {
     text: string
     finish_reason: string
