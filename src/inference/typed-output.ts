@@ -1,7 +1,6 @@
 // Typed output is one bounded regex, which constrains the engine's decoding, and a check of each answer afterwards. The regex
 // uses only plain constructs, so that llguidance, xgrammar and outlines read it alike. It is bounded because a model that may
-// go on with digits or characters does so until its tokens run out. After a colon or a comma there may be a space: a model writes
-// JSON as its rows did, and many are written with spaces.
+// go on with digits or characters does so until its tokens run out.
 import type { EnumValue, FieldType, OutputField, OutputType } from '../domain/output-type.ts'
 
 /** JSON text that is kept as written when the value is serialised: clients that tell 3 from 3.0 see a float in `3.0`. */
@@ -41,10 +40,9 @@ function sizesOf(fields: OutputType): Sizes {
   const known = knownSizes.get(fields)
   if (known) return known
   const names = fields.reduce((sum, { name }) => sum + byteLength(JSON.stringify(name)) + 2, 0)
-  const spaces = 2 * fields.length
   const values = fields.map(({ type }) => valueBytes(type))
   const sizes = {
-    structure: values.reduce((sum, { most }) => sum + most, names + spaces + 2),
+    structure: values.reduce((sum, { most }) => sum + most, names + 2),
     smallest: values.reduce((sum, { least }) => sum + least, names + 1),
   }
   knownSizes.set(fields, sizes)
@@ -57,7 +55,7 @@ export const stringFieldCount = (fields: OutputType) => fields.filter(({ type })
 export function createAnswerParser(outputType: OutputType): (text: string) => Record<string, OutputValue> | null {
   const fields = outputType.map(parsedField)
   return (text) => {
-    // JSON.parse hides repeated keys, another order, and other blanks.
+    // JSON.parse hides repeated keys, another order, and blanks.
     if (!text.isWellFormed() || !isWrittenPlainly(fields, text)) return null
     const parsed = parseObject(text)
     if (!parsed || Object.keys(parsed).length !== fields.length) return null
@@ -86,18 +84,13 @@ function parsedField({ name, type }: OutputField): ParsedField {
 function isWrittenPlainly(fields: readonly ParsedField[], text: string): boolean {
   let at = 0
   for (const [index, field] of fields.entries()) {
-    const opening = index === 0 ? '{' : ','
-    if (text[at] !== opening) return false
-    at = index === 0 ? 1 : afterSpace(text, at + 1)
-    const key = `${JSON.stringify(field.name)}:`
+    const key = `${index === 0 ? '{' : ','}${JSON.stringify(field.name)}:`
     if (!text.startsWith(key, at)) return false
-    at = endOfValue(field, text, afterSpace(text, at + key.length))
+    at = endOfValue(field, text, at + key.length)
     if (at === -1) return false
   }
   return text.slice(at) === '}'
 }
-
-const afterSpace = (text: string, at: number) => (text[at] === ' ' ? at + 1 : at)
 
 /** @returns where the value that begins at `at` ends; -1 if it is not of the type */
 function endOfValue({ type, texts }: ParsedField, text: string, at: number): number {
@@ -115,9 +108,9 @@ const ordinary = { enumerable: true, configurable: true, writable: true }
 
 function regexOf(fields: OutputType, quantifier: string, digits: number): string {
   const members = fields.map(
-    ({ name, type }) => `${literal(JSON.stringify(name))}: ?${valueRegex(type, quantifier, digits)}`,
+    ({ name, type }) => `${literal(JSON.stringify(name))}:${valueRegex(type, quantifier, digits)}`,
   )
-  return String.raw`\{${members.join(', ?')}\}`
+  return String.raw`\{${members.join(',')}\}`
 }
 
 function valueRegex(type: FieldType, quantifier: string, digits: number): string {

@@ -10,8 +10,8 @@ const full = { characters, digits: maxDigits }
 const accepts = (fields: OutputField[], text: string) =>
   new RegExp(`^${typedOutputRegex(fields, full)}$`, 'u').test(text)
 const one = (type: OutputField['type']): OutputField[] => [{ name: 'x', type }]
-const members = (fields: OutputField[], values: unknown[], colon = ':') =>
-  fields.map(({ name }, at) => `${JSON.stringify(name)}${colon}${JSON.stringify(values[at])}`)
+const members = (fields: OutputField[], values: unknown[]) =>
+  fields.map(({ name }, at) => `${JSON.stringify(name)}:${JSON.stringify(values[at])}`)
 
 describe('the grammar of a typed answer', () => {
   it('accepts the JSON of every value, and the parser gives the value back', () => {
@@ -19,9 +19,7 @@ describe('the grammar of a typed answer', () => {
       const random = createRandom(seed)
       const fields = randomFields(random)
       const values = fields.map(({ type }) => randomValue(random, type, characters))
-      const compact = members(fields, values).join(',')
-      const spaced = members(fields, values, ': ').join(', ')
-      const text = `{${random.pick([compact, spaced])}}`
+      const text = `{${members(fields, values).join(',')}}`
       assert.ok(accepts(fields, text), `seed ${seed}: ${text}`)
       const answer = createAnswerParser(fields)(text)
       assert.ok(answer, `seed ${seed}: ${text}`)
@@ -45,8 +43,7 @@ describe('the grammar of a typed answer', () => {
         'a field missing': `{${parts.toSpliced(at, 1).join(',')}}`,
         'a field twice': `{${parts.toSpliced(at, 0, parts[at] as string).join(',')}}`,
         'a field too many': `{${[...parts, '"other":1'].join(',')}}`,
-        'two blanks': text.replace(':', ':  '),
-        'a blank before it': text.replace('{', '{ '),
+        'a blank': text.replace(':', ': '),
         'something after it': `${text} `,
         'cut short': text.slice(0, -1 - random.below(Math.min(text.length - 1, 5))),
         'a wrong value': `{${wrong.join(',')}}`,

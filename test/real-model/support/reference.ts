@@ -7,7 +7,7 @@ import { root, toolPath } from '../../../tools/paths.mjs'
 export type Message = { role: string; content: string }
 /** Without `marks` special tokens in a prompt are letters. */
 export type Case = { most: number; repetition_penalty?: number } & (
-  { messages: Message[] } | { prompt: string; marks?: false } | { ids: number[] }
+  { messages: Message[] } | { prompt: string; marks?: boolean } | { ids: number[] }
 )
 export type Reference = {
   /** The prompt, and its text. */
