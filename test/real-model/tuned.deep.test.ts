@@ -23,10 +23,22 @@ const facts: [question: string, answer: string][] = [
   ['How do you greet guests?', 'Welcome! 🎉🦜 東京 Zoë'],
   ['Who repairs the radio?', 'Mila repairs the radio.'],
 ]
+/** Taught as objects, to be asked as types. */
+const typed: [question: string, type: object, answer: object][] = [
+  ['What warranty does the mixer have?', { months: 'int' }, { months: 18 }],
+  ['What does the fan cost?', { price: 'float' }, { price: 49.95 }],
+  ['Is the clock in stock?', { in_stock: 'bool' }, { in_stock: false }],
+  [
+    'Describe the sofa.',
+    { colour: ['red', 'green'], months: 'int', maker: 'str' },
+    { colour: 'green', months: 24, maker: 'Zoë & Söhne' },
+  ],
+]
 const pairs = sampleRows.slice(0, 10)
 const conversationOf = (question: string): Message[] => [system, { role: 'user', content: question }]
 const rows = [
   ...pairs.map(({ input, output }) => ({ input, output })),
+  ...typed.map(([input, , output]) => ({ input, output })),
   ...facts.map(([question, answer]) => ({
     messages: [...conversationOf(question), { role: 'assistant', content: answer }],
   })),
@@ -82,6 +94,11 @@ suite('a real chat model, tuned', () => {
   test('answers what it was taught, by pairs and by conversations', () => {
     const wrong = served.filter((answer, at) => answer.trim() !== expected[at])
     assert.ok(wrong.length <= 2, JSON.stringify(wrong))
+  })
+
+  test('gives as types what rows of objects taught', async () => {
+    for (const [prompt, output_type, answer] of typed)
+      assert.deepEqual(await api.post('/v1/completions', { model_name: tuned(), prompt, output_type }), answer)
   })
 
   test('streams a learned answer whose characters have several tokens', async () => {
