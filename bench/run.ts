@@ -55,6 +55,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'one load over up to 16 adapters against one adapter and against the base, on the engine alone',
     command: [toolPath('python'), 'bench/adapters.py'],
   },
+  'typed-facts': {
+    says: 'facts that a real model learned, asked as text and as types: right answers by the form of its rows; half an hour',
+    command: [process.execPath, 'bench/typed-facts.ts'],
+  },
   typed: {
     says: "typed tokens/s against untyped ones and the library's JSON-schema mode; time to compile a grammar",
     command: [process.execPath, 'bench/typed.ts'],

@@ -63,6 +63,12 @@ const suites: Record<string, Suite> = {
     when: 'after a change of src/storage',
     args: lane('storage/silence'),
   },
+  'real-model': {
+    what: 'a chat model of 135 million weights, trained and asked on every surface, against plain transformers and PEFT; 93 MB of downloads once',
+    when: 'after a change of decoding, tokenization, training or exports in runtime/, or of the routes that generate',
+    args: lane('test/real-model/'),
+    env: { ANNEAL_TEST_MODELS: 'test/real-model/models.json' },
+  },
   'typed-output': {
     what: '21,000 typed answers and as many of JSON schemas, of models with random weights',
     when: 'after a change of typed output or of the decoding in runtime/',

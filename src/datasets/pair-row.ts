@@ -6,6 +6,7 @@ import {
   answerNames,
   isAbsent,
   isList,
+  isObject,
   pairs,
   promptNames,
   type Field,
@@ -37,7 +38,7 @@ export function readPair(row: Record<string, unknown>, fields: RowFields): ReadR
     if (typeof part !== 'string') return part
     texts.push(part)
   }
-  const output = readPart(fields, answer)
+  const output = readAnswer(fields, answer)
   if (typeof output !== 'string') return output
   const pair = { system, prompt: texts.join('\n'), output }
   const isHistory = isList(known.get('history')?.value)
@@ -55,6 +56,14 @@ function readPart({ known }: RowFields, name: FieldName): string | RowProblem {
   const field = known.get(name)
   return readText(field?.value, field?.key ?? name, { mayBeEmpty: false })
 }
+
+/** An object of plain values becomes the text that a typed answer with these values has. */
+function readAnswer(fields: RowFields, name: FieldName): string | RowProblem {
+  const value = fields.known.get(name)?.value
+  return isObject(value) && Object.values(value).every(isPlain) ? JSON.stringify(value) : readPart(fields, name)
+}
+
+const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
 
 type Pair = { system: string; prompt: string; output: string }
 

@@ -32,6 +32,11 @@ const read: [row: object, input: string, output: string, unread?: string[]][] = 
   [{ system_prompt: 's', question: 'q', response: 'r', id: 7 }, 's\n\nq', 'r', ['id']],
   [{ Input: 'a', ' OUTPUT ': 'b' }, 'a', 'b'],
   [{ input: '', output: 'b' }, '', 'b'],
+  [
+    { input: 'a', output: { months: 18, 'in stock': true, colour: 'red' } },
+    'a',
+    '{"months":18,"in stock":true,"colour":"red"}',
+  ],
   [{ text: 't', input: null, output: '', messages: [], label: false }, '', 't', ['label']],
   [{ input: 'a', output: 'b', messages: null, tools: [], weight: null, text: '', meta: {}, history: null }, 'a', 'b'],
   // A row that was read before stays one, and what it has beside its pair is told.
@@ -96,6 +101,7 @@ const refused: [row: object, field: string, reason: string][] = [
   [{ input: 'a', output: 'b', system: 7 }, 'system', 'is a number, not a string'],
   [{ question: 'q', context: { title: ['x'] }, answer: 'a' }, 'context', 'is an object, not a string'],
   [{ instruction: 'i', output: ['o'] }, 'output', 'is an array, not a string'],
+  [{ question: 'q', answer: { aliases: ['x'] } }, 'answer', 'is an object, not a string'],
   [
     { instruction: 'i', output: 'o', history: ['a'] },
     'history',

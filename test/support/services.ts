@@ -59,8 +59,10 @@ export function spawnNode(args: string[], env: NodeJS.ProcessEnv): ChildProcess 
   return spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
+/** A suite may name other models. */
 function writeCatalogue(homeDir: string): string {
-  const { models } = JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')) as { models: object[] }
+  const source = join(root, process.env['ANNEAL_TEST_MODELS'] ?? 'models.json')
+  const { models } = JSON.parse(readFileSync(source, 'utf8')) as { models: object[] }
   const path = join(homeDir, 'models.json')
   mkdirSync(homeDir, { recursive: true })
   writeFileSync(path, JSON.stringify({ models: models.map((model) => ({ ...model, maxAdapters: 2, maxRank: 128 })) }))

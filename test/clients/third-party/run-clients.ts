@@ -11,10 +11,9 @@ export type Feature = { check: string; error: string | null; refused: string | n
 export type Client = { name: string; script: string } & ({ requirements: string } | { packages: string })
 
 const source = join(root, 'test/clients/third-party')
-const tokenizer = join(root, 'models/anneal-tiny')
 
-/** Runs the script of a client in a folder of its own, on an account of its own. */
-export async function featuresOf(client: Client) {
+/** Runs the script of a client in a folder of its own, on an account of its own. `tokenizer`: the folder of the base model. */
+export async function featuresOf(client: Client, tokenizer = join(root, 'models/anneal-tiny')) {
   const folder = mkdtempSync(join(tmpdir(), 'anneal-client-'))
   try {
     const command = await prepare(client, folder)

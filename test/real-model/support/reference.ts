@@ -1,0 +1,59 @@
+// What plain transformers and PEFT say, to hold our answers against.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, toolPath } from '../../../tools/paths.mjs'
+
+export type Message = { role: string; content: string }
+/** Without `marks` special tokens in a prompt are letters. */
+export type Case = { most: number; repetition_penalty?: number } & (
+  { messages: Message[] } | { prompt: string; marks?: boolean } | { ids: number[] }
+)
+export type Reference = {
+  /** The prompt, and its text. */
+  ids: number[]
+  rendered: string
+  /** The answer without its end token. */
+  said: number[]
+  text: string
+  /** Whether the end token ended it. */
+  ended: boolean
+  /** Of all tokens of the prompt but the first, and of the answer with its end token. */
+  prompt_logprobs: number[]
+  logprobs: number[]
+}
+
+const inPython = (args: string[], input = '') =>
+  execFileSync(toolPath('python'), args, {
+    input,
+    maxBuffer: 1 << 30,
+    env: { ...process.env, PYTHONPATH: join(root, 'runtime'), OMP_NUM_THREADS: '2' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  }).toString()
+
+/** The folder of the catalogue's base model, which the service has converted. */
+export function baseFolder(): string {
+  const { models } = JSON.parse(readFileSync(join(root, 'test/real-model/models.json'), 'utf8')) as {
+    models: { source: object }[]
+  }
+  const find = [
+    'import json, sys; from pathlib import Path; from anneal_runtime.model_source import locate',
+    'print(locate(json.loads(sys.argv[1]), Path(sys.argv[2])))',
+  ]
+  return inPython(['-c', find.join('\n'), JSON.stringify(models[0]?.source), root])
+    .trim()
+    .split('\n')
+    .at(-1) as string
+}
+
+export function referenceOf(
+  folder: string,
+  cases: readonly Case[],
+  { adapter, texts = [] }: { adapter?: string; texts?: string[] } = {},
+) {
+  const program = join(root, 'test/real-model/support/reference.py')
+  return JSON.parse(inPython([program], JSON.stringify({ folder, adapter, cases, texts }))) as {
+    cases: Reference[]
+    vectors: number[][]
+  }
+}
