@@ -73,7 +73,7 @@ const benches: Record<string, { says: string; command: string[] }> = {
   },
   'real-model': {
     says: "our engine and trainer with smollm2 against transformers' generate, vLLM on the CPU, llama.cpp and a plain PEFT loop",
-    command: [process.execPath, 'bench/real-model/main.ts'],
+    command: [process.execPath, 'bench/real-model.ts'],
   },
   estimate: {
     says: 'the estimate of a dry run against the real duration of five jobs',

@@ -17,10 +17,7 @@ const forCpu = ['--enforce-eager']
 const cpuVariables = { VLLM_CPU_KVCACHE_SPACE: '1', VLLM_CPU_OMP_THREADS_BIND: 'nobind', HF_HUB_OFFLINE: '1' }
 
 /** It is starting: the sidecar waits for it. */
-export async function startVllm(
-  entry: CatalogueEntry,
-  environment: Record<string, string> = {},
-): Promise<VllmProcess> {
+export async function startVllm(entry: CatalogueEntry, environment: Record<string, string> = {}): Promise<VllmProcess> {
   const env = await clientEnv(join(root, 'test/vllm/requirements.txt'), { space: '7 GB' })
   const home = mkdtempSync(join(tmpdir(), 'anneal-vllm-'))
   const { command, args, variables } = containerOf(entry)

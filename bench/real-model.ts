@@ -9,14 +9,14 @@ import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { parseCatalogue, type CatalogueEntry } from '../../src/domain/catalogue.ts'
-import { startEngine } from '../../test/inference/support/engine-process.ts'
-import { createFakeServers, tokenOf } from '../../test/inference/support/fake-servers.ts'
-import { startVllm } from '../../test/vllm/support/vllm-process.ts'
-import { root, toolPath } from '../../tools/paths.mjs'
-import { clientPackages } from '../../tools/setup/client-env.mjs'
-import { untilAnswers } from '../rounds.ts'
-import { median } from '../stack.ts'
+import { parseCatalogue, type CatalogueEntry } from '../src/domain/catalogue.ts'
+import { startEngine } from '../test/inference/support/engine-process.ts'
+import { createFakeServers, tokenOf } from '../test/inference/support/fake-servers.ts'
+import { startVllm } from '../test/vllm/support/vllm-process.ts'
+import { root, toolPath } from '../tools/paths.mjs'
+import { clientPackages } from '../tools/setup/client-env.mjs'
+import { untilAnswers } from './rounds.ts'
+import { median } from './stack.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -42,7 +42,7 @@ type Side = { name: string; answer: (asked: readonly string[]) => Promise<Answer
 
 const entry = realModel()
 const { folder, file } = filesOf(entry)
-const threads = { OMP_NUM_THREADS: options.threads }
+const threads = { OMP_NUM_THREADS: options.threads, TQDM_DISABLE: '1' }
 
 function realModel(): CatalogueEntry {
   const { entries } = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8')))
