@@ -12,9 +12,9 @@ const things =
   'kettle lamp drill toaster fan clock radio camera printer heater mixer blender vacuum speaker router monitor keyboard scooter tent backpack helmet bicycle guitar piano mirror sofa chair desk shelf carpet stove fridge freezer washer dryer iron shaver scale projector tablet'
 const colours = ['red', 'blue', 'green', 'black', 'white', 'grey']
 const { values } = parseArgs({ options: { steps: { type: 'string' }, taught: { type: 'string' } } })
-/** Of 200 rows. */
+/** A training takes this many steps of its 200 rows. */
 const steps = Number(values.steps ?? 255)
-/** Of 40 things, so many are taught as objects, too. */
+/** Each number is how many of the 40 things are taught as objects, too. */
 const taught = (values.taught ?? '0,8,40').split(',').map(Number)
 
 type Fact = { thing: number; kind: string; input: string; output: string; type: object; right: Record<string, unknown> }

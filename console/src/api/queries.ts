@@ -135,7 +135,7 @@ export function useModels() {
 
 const lookAgainMs = 1000
 
-/** What the server of the model is doing while somebody waits for its first word, such as fetching the model. */
+/** Gives a sentence on what the server of a model is doing while somebody waits for its first word. */
 export function useStart(name: string, isAwaited: boolean) {
   const start = useQuery({
     queryKey: ['models', 'start', name],

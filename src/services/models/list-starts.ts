@@ -1,7 +1,7 @@
 import { isWait } from '../../domain/pending-reason.ts'
 import type { Ctx } from '../context.ts'
 
-/** What the servers of base models are doing while they start, by the name of the base model. */
+/** Maps the name of a base model that starts to a sentence on what its servers are doing. */
 export type Starts = ReadonlyMap<string, string>
 
 export async function listStarts({ ctx }: { ctx: Ctx }): Promise<Starts> {

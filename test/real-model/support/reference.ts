@@ -1,4 +1,4 @@
-// What plain transformers and PEFT say, to hold our answers against.
+// Asks plain transformers and PEFT for the answers that ours must equal.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ export type Reference = {
   text: string
   /** Whether the end token ended it. */
   ended: boolean
-  /** Of all tokens of the prompt but the first, and of the answer with its end token. */
+  /** Each value belongs to a token of the prompt but the first, or of the answer with its end token. */
   prompt_logprobs: number[]
   logprobs: number[]
 }
