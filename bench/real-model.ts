@@ -132,7 +132,7 @@ async function compare(sides: Side[]) {
   for (const count of counts) {
     const speeds = sides.map(() => [] as number[])
     for (let round = 0; round < Number(options.rounds); round++)
-      for (const [at, side] of [...sides.entries()].sort(() => (round % 2 ? -1 : 1))) {
+      for (const [at, side] of round % 2 ? [...sides.entries()].toReversed() : sides.entries()) {
         const { tokens, seconds } = await side.answer(prompts.slice(0, count))
         speeds[at]?.push(tokens / seconds)
       }
@@ -166,9 +166,14 @@ if (options.part.includes('trainer'))
     for (const sigma of ['0.8', '0']) {
       const settings = ['--steps', '2', '--rounds', options.rounds, '--rank', '16', '--dtype', dtype, '--sigma', sigma]
       console.log(`training, ${dtype}, lengths of sigma ${sigma}:`)
-      spawnSync(toolPath('python'), [join(root, 'bench/trainer.py'), '--model', folder, ...settings], {
-        env: { ...process.env, PYTHONPATH: join(root, 'runtime'), ...threads },
-        stdio: 'inherit',
-      })
+      const { status } = spawnSync(
+        toolPath('python'),
+        [join(root, 'bench/trainer.py'), '--model', folder, ...settings],
+        {
+          env: { ...process.env, PYTHONPATH: join(root, 'runtime'), ...threads },
+          stdio: 'inherit',
+        },
+      )
+      if (status !== 0) process.exitCode = 1
     }
-process.exit(0)
+process.exit()

@@ -21,10 +21,10 @@ async function completionsFor(count) {
     contexts.set(count, await model.createContext({ ...options, threads: { ideal: Number(threads), min: 1 } }))
   }
   const context = contexts.get(count)
-  return Array.from({ length: count }, () => {
-    const completion = new LlamaCompletion({ contextSequence: context.getSequence(), autoDisposeSequence: true })
-    return completion
-  })
+  return Array.from(
+    { length: count },
+    () => new LlamaCompletion({ contextSequence: context.getSequence(), autoDisposeSequence: true }),
+  )
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
