@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { root, toolPath } from '../../../tools/paths.mjs'
+import { threadVariables } from '../../../src/compute/thread-variables.ts'
 import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
 import { tokenOf, type FakeServers } from './fake-servers.ts'
 
@@ -43,8 +44,7 @@ export async function startEngine(
       PYTHONSAFEPATH: '1',
       PYTHONUNBUFFERED: '1',
       OMP_NUM_THREADS: '1',
-      GOMP_SPINCOUNT: '10000',
-      MALLOC_ARENA_MAX: '1',
+      ...threadVariables,
       ANNEAL_INTERNAL_URL: `http://127.0.0.1:${(internalApi.address() as AddressInfo).port}/internal/v1`,
       ANNEAL_TOKEN: tokenOf(name, generation),
       ANNEAL_MODELS_DIR: root,
@@ -62,6 +62,7 @@ export async function startEngine(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  process.once('exit', () => child.kill('SIGKILL'))
   let log = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()))
   const ended = once(child, 'exit').then(([code]) => code as number | null)

@@ -18,7 +18,8 @@ from transformers.models.mistral.modeling_mistral import MistralModel
 from transformers.models.qwen2.modeling_qwen2 import Qwen2Model
 from transformers.models.qwen3.modeling_qwen3 import Qwen3Model
 
-from anneal_runtime.server.decoding.packed_linear import LEAST_WEIGHTS, replace_weight
+from anneal_runtime.server.decoding import packed_linear
+from anneal_runtime.server.decoding.packed_linear import replace_weight
 from anneal_runtime.server.decoding.products import Part, Plain, product_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class FusedLinear(nn.Module):
         weight = torch.cat([layer.weight.detach() for layer in layers])
         biases = [layer.bias for layer in layers]
         bias = None if biases[0] is None else torch.cat([each.detach() for each in biases])
-        is_small = weight.numel() < LEAST_WEIGHTS and not is_int8
+        is_small = weight.numel() < packed_linear.LEAST_WEIGHTS and not is_int8
         self._product = Plain(weight, bias) if is_small else product_of(weight, bias, is_int8=is_int8)
         # Not as submodules: each layer is listed once, under its own name.
         self._parts: list[tuple[nn.Linear, int, int]] = []
@@ -86,15 +87,19 @@ class FusedLayer(nn.Module):
         if hasattr(attention, "q_norm"):
             self._head_norms = attention.q_norm, attention.k_norm
 
-    def forward(self, hidden: torch.Tensor, rotation: Rotation, mask: Mask, cache: RowLayer | None) -> torch.Tensor:
-        """[rows, columns, size] to the same; changes `hidden` in place."""
+    def forward(
+        self, hidden: torch.Tensor, rotation: Rotation, mask: torch.Tensor | None, cache: RowLayer | None
+    ) -> torch.Tensor:
+        """[rows, columns, size] to the same; changes `hidden` in place. `mask` is that of `_mask`."""
         hidden += self.self_attn.o_proj(self._attention(_norm(self._input_norm, hidden), rotation, mask, cache))
         gate_up = self._gate_up(_norm(self._mlp_norm, hidden))
         gate, up = gate_up.chunk(2, dim=-1)
         hidden += self.mlp.down_proj(self.mlp.act_fn(gate) * up)
         return hidden
 
-    def _attention(self, inputs: torch.Tensor, rotation: Rotation, mask: Mask, cache: RowLayer | None) -> torch.Tensor:
+    def _attention(
+        self, inputs: torch.Tensor, rotation: Rotation, mask: torch.Tensor | None, cache: RowLayer | None
+    ) -> torch.Tensor:
         rows, columns = inputs.shape[:2]
         heads = self._qkv(inputs).view(rows, columns, -1, self._size)
         turned, values = heads[:, :, : -self._kv_heads], heads[:, :, -self._kv_heads :].transpose(1, 2)
@@ -108,14 +113,14 @@ class FusedLayer(nn.Module):
         if columns == 1:
             # The heads that share keys are like so many columns: nothing is copied, nothing is done twice.
             grouped = queries.view(rows, self._kv_heads, -1, self._size)
-            mixed = functional.scaled_dot_product_attention(grouped, keys, values, mask.added, scale=self._scale)
+            mixed = functional.scaled_dot_product_attention(grouped, keys, values, mask, scale=self._scale)
             return mixed.reshape(rows, 1, -1)
         mixed = functional.scaled_dot_product_attention(
             queries.transpose(1, 2),
             keys,
             values,
-            mask.added,
-            is_causal=mask.added is None,
+            mask,
+            is_causal=mask is None,
             scale=self._scale,
             enable_gqa=self._heads != self._kv_heads,
         )
@@ -128,13 +133,6 @@ class Rotation:
 
     cos: torch.Tensor
     sin: torch.Tensor
-
-
-@dataclass(frozen=True)
-class Mask:
-    """`added` to the scores, [rows, 1, columns, cached columns]. None: every column sees all up to itself."""
-
-    added: torch.Tensor | None
 
 
 class FusedDecoder(nn.Module):
@@ -169,10 +167,11 @@ class FusedDecoder(nn.Module):
         return Rotation(cos[:, :, None], sin[:, :, None])
 
 
-def _mask(counts: torch.Tensor | None, hidden: torch.Tensor) -> Mask:
+def _mask(counts: torch.Tensor | None, hidden: torch.Tensor) -> torch.Tensor | None:
+    """Added to the scores, [rows, 1, columns, cached columns]. None: every column sees all up to itself."""
     columns = hidden.shape[1]
     if counts is None or (columns in (1, counts.shape[1]) and bool(counts.all())):
-        return Mask(None)
+        return None
     allowed = counts[:, None, None, :].bool()
     if columns > 1:
         allowed = allowed & torch.ones(columns, counts.shape[1], dtype=torch.bool, device=hidden.device).tril(
@@ -180,7 +179,7 @@ def _mask(counts: torch.Tensor | None, hidden: torch.Tensor) -> Mask:
         )
     # Not infinite: padding sees nothing, and its scores must stay numbers.
     least = torch.finfo(hidden.dtype).min
-    return Mask(torch.zeros_like(allowed, dtype=hidden.dtype).masked_fill_(~allowed, least))
+    return torch.zeros_like(allowed, dtype=hidden.dtype).masked_fill_(~allowed, least)
 
 
 def _norm(norm: Any, hidden: torch.Tensor) -> torch.Tensor:
