@@ -7,7 +7,7 @@ import type { ModelServerCompute, ModelServerSpec, ModelServerState } from '../s
 import type { EndState, RunRef, RunSummary } from '../src/compute/run.ts'
 import { gibibyte, type Catalogue, type CatalogueEntry } from '../src/domain/catalogue.ts'
 import { modelServerName, modelServerRunName, sha256 } from '../src/domain/identifiers.ts'
-import type { ModelServerEnd } from '../src/domain/model-server.ts'
+import { sentenceOf, type ModelServerEnd } from '../src/domain/model-server.ts'
 import { modelServerToken } from '../src/domain/model-server-token.ts'
 import { loadingModel } from '../src/domain/pending-reason.ts'
 import type { Database } from '../src/repositories/database.ts'
@@ -100,7 +100,7 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
           return withItsOwnWords(end, await rows.find(baseModel))
         }
         const minutes = Math.round(timeoutMs / 60_000)
-        const reason = (await rows.find(baseModel))?.message?.split('\n', 1)[0]
+        const reason = sentenceOf(await rows.find(baseModel))
         return {
           cause: 'not_ready',
           message: `The model server was not ready within ${minutes} minutes.${reason ? ` ${reason}` : ''}`,

@@ -10,6 +10,9 @@ export type ModelServerEnd = {
   message: string
 }
 
+/** The first line of a server's message: the rest is the end of its log, which is for operators. */
+export const sentenceOf = (server: { message: string | null } | null) => server?.message?.split('\n', 1)[0]
+
 /** A server that was ready this long does not count as a failed start. */
 const goodRunMs = 60_000
 const failuresAllowed = 5

@@ -2,6 +2,7 @@
 // is woken through the outbox and waited for. The request path never calls Temporal.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { modelServerName } from '../domain/identifiers.ts'
+import { sentenceOf } from '../domain/model-server.ts'
 import { isWait } from '../domain/pending-reason.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Log } from '../log.ts'
@@ -170,9 +171,6 @@ function stillStarting(baseModel: string, server: ServedModel | null): ServiceEr
 /** The state when the wait began: a new start is under way. */
 const isSameFailure = (server: ModelServer, before: ModelServer | null) =>
   before?.state === 'failed' && before.generation === server.generation
-
-/** The first sentence only: the rest is the end of the server's log, which is for operators. */
-const sentenceOf = (server: ModelServer | null) => server?.message?.split('\n', 1)[0]
 
 /** True the first time, and then at most once in `everyMs`. */
 function isDue(times: Map<string, number>, key: string, everyMs: number): boolean {

@@ -17,11 +17,8 @@ export async function compareModels(client: Client, models: Models, rows: Row[])
   const inputs = rows.map(({ input }) => input)
   const [base, tuned] = [await answersOf(client, models.base, inputs), await answersOf(client, models.tuned, inputs)]
   console.log(`\nBase: ${models.base}\nTuned: ${models.tuned}\n`)
-  for (const [i, row] of rows.slice(0, shownRows).entries()) {
-    console.log(`  ${oneLine(row.input)}`)
-    console.log(`    base   ${oneLine(base[i] ?? '')}`)
-    console.log(`    tuned  ${oneLine(tuned[i] ?? '')}${isExact(tuned[i], row) ? '' : `   (expected: ${row.output})`}`)
-  }
+  for (const [i, row] of rows.slice(0, shownRows).entries())
+    showAnswers(row.input, base[i], tuned[i], isExact(tuned[i], row) ? '' : `   (expected: ${row.output})`)
   if (models.isChat) await showOtherAnswers(client, models)
   const counts = [base, tuned].map((answers) => rows.filter((row, i) => isExact(answers[i], row)).length)
   const [baseCount = 0, tunedCount = 0] = counts
@@ -52,11 +49,13 @@ async function showOtherAnswers(client: Client, { base, tuned }: Models) {
     await chatAnswers(client, base, otherQuestions),
     await chatAnswers(client, tuned, otherQuestions),
   ]
-  for (const [i, question] of otherQuestions.entries()) {
-    console.log(`  ${question}`)
-    console.log(`    base   ${oneLine(before[i] ?? '')}`)
-    console.log(`    tuned  ${oneLine(after[i] ?? '')}`)
-  }
+  for (const [i, question] of otherQuestions.entries()) showAnswers(question, before[i], after[i])
+}
+
+function showAnswers(question: string, base = '', tuned = '', remark = '') {
+  console.log(`  ${oneLine(question)}`)
+  console.log(`    base   ${oneLine(base)}`)
+  console.log(`    tuned  ${oneLine(tuned)}${remark}`)
 }
 
 type Chat = { choices: { message: { content: string } }[] }

@@ -1,3 +1,4 @@
+import { threadVariables } from '../thread-variables.ts'
 import type { LocalSpec } from './launch.ts'
 import type { LocalOptions } from './local-runs.ts'
 
@@ -12,12 +13,7 @@ export function machineEnvironment(machine: Machine): Record<string, string> {
     PYTHONPATH: machine.pythonPath,
     PYTHONUNBUFFERED: '1',
     PYTHONSAFEPATH: '1',
-    // A thread that waits for others spins for half a millisecond, then sleeps. Without spinning two threads are as slow as
-    // one; threads that spin longer slow down the other runs on their cores.
-    GOMP_SPINCOUNT: '10000',
-    // Memory that another thread than the first one frees goes back to the system at once, and is cleared again for each use.
-    MALLOC_ARENA_MAX: '1',
-    TOKENIZERS_PARALLELISM: 'false',
+    ...threadVariables,
   }
 }
 

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../../domain/model-server.ts'
 import { isWait } from '../../domain/pending-reason.ts'
 import type { Ctx } from '../context.ts'
 
@@ -7,8 +8,11 @@ export type Starts = ReadonlyMap<string, string>
 export async function listStarts({ ctx }: { ctx: Ctx }): Promise<Starts> {
   const servers = await ctx.deps.database.modelServers.listServed()
   return new Map(
-    servers.flatMap(({ baseModel, state, reason, message }) =>
-      state === 'starting' && message !== null && isWait(reason) ? [[baseModel, message.split('\n', 1)[0] ?? '']] : [],
-    ),
+    servers.flatMap((server) => {
+      const sentence = sentenceOf(server)
+      return server.state === 'starting' && sentence !== undefined && isWait(server.reason)
+        ? [[server.baseModel, sentence]]
+        : []
+    }),
   )
 }

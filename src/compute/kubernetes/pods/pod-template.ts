@@ -15,6 +15,7 @@ import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
 import { layersFor } from './pod-template-file.ts'
 import type { PodTemplates } from './pod-template-file.ts'
+import { threadVariables } from '../../thread-variables.ts'
 
 export type PodSettings = { templates: PodTemplates; gpuResource: string }
 
@@ -72,9 +73,7 @@ function defaultEnvironment(cpuCount: number): JsonObject[] {
     TMPDIR: '/tmp',
     PYTHONUNBUFFERED: '1',
     OMP_NUM_THREADS: String(Math.max(1, Math.floor(cpuCount))),
-    GOMP_SPINCOUNT: '10000',
-    MALLOC_ARENA_MAX: '1',
-    TOKENIZERS_PARALLELISM: 'false',
+    ...threadVariables,
     ANNEAL_MODELS_DIR: modelsDir,
     ANNEAL_WORK_DIR: workDir,
   })
