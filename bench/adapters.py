@@ -7,12 +7,15 @@ Seconds are processor time, so that other programs on the machine do not count: 
 import asyncio
 import statistics
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-import torch
 from bare_engine import start_engine
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
 
 from anneal_runtime.server import engine_requests
-from anneal_runtime.server.decoding.lora import Adapter
 from anneal_runtime.server.decoding.rows import Answer, SamplingParams
 from anneal_runtime.tokenization import prompt_tokens
 
@@ -21,23 +24,17 @@ COUNTS = (0, 1, 2, 4, 8, 16)
 
 engine = start_engine()
 assert engine.generator is not None
-router = engine.generator.router
+read_adapter = engine.generator.read_adapter
 params = SamplingParams(max_tokens=MAX_TOKENS, temperature=0.0, top_p=1.0, seed=None, stop=())
 prompts = prompt_tokens(engine.tokenizer, [f"Question: What is product {n}?\nAnswer: " for n in range(PROMPTS)])
 
 
-def make_adapter(name: str) -> Adapter:
-    layers = {
-        layer: (torch.randn(linear.in_features, RANK), torch.zeros(RANK, linear.out_features))
-        for layer, linear in router.linears.items()
-        if layer != "lm_head"
-    }
-    adapter = Adapter(name, layers)
-    router.prepare(adapter)
-    return adapter
+def write_adapter(folder: Path) -> None:
+    config = LoraConfig(r=RANK, target_modules="all-linear", task_type="CAUSAL_LM")
+    get_peft_model(AutoModelForCausalLM.from_pretrained(engine.folder), config).save_pretrained(folder)
 
 
-async def answer(adapters: list[Adapter | None]) -> list[Answer]:
+async def answer(adapters: list[Any]) -> list[Answer]:
     """Sends each prompt by itself, so that every batch holds rows of all adapters."""
     requests = [
         engine_requests.generate(engine, [prompt], params, adapter=adapters[at % len(adapters)])
@@ -46,13 +43,15 @@ async def answer(adapters: list[Adapter | None]) -> list[Answer]:
     return [answer for answers in await asyncio.gather(*requests) for answer in answers]
 
 
-def tokens_per_second(adapters: list[Adapter | None]) -> float:
+def tokens_per_second(adapters: list[Any]) -> float:
     started = time.process_time()
     answers = asyncio.run(answer(adapters))
     return sum(answer.token_count for answer in answers) / (time.process_time() - started)
 
 
-adapters: list[Adapter | None] = [make_adapter(str(n)) for n in range(max(COUNTS))]
+with TemporaryDirectory() as written:
+    write_adapter(Path(written))
+    adapters: list[Any] = [read_adapter(str(number), Path(written)) for number in range(max(COUNTS))]
 speeds: dict[int, list[float]] = {count: [] for count in COUNTS}
 # The first round is a warm-up.
 for number in range(ROUNDS + 1):

@@ -1,7 +1,8 @@
 // Our engine with a real chat model beside what people would use instead, over HTTP where the peer has it: transformers'
-// generate, vLLM on the CPU, and llama.cpp with the GGUF file itself. All sides answer the same prompts in turn, with as many
-// threads each. Then our trainer beside transformers' Trainer with PEFT, on rows of mixed and of equal length. `--busy` keeps
-// one core busy meanwhile; `--part`, `--dtype`, `--counts` and `--rounds` choose what is measured.
+// generate, vLLM on the CPU, and for the GGUF file itself (`--dtype gguf`) llama.cpp by node-llama-cpp. All sides answer the
+// same prompts in turn, with as many threads each. Then our trainer beside transformers' Trainer with PEFT, on rows of mixed
+// and of equal length. `--busy` keeps one core busy meanwhile; `--part`, `--dtype`, `--counts` and `--rounds` choose what is
+// measured.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -21,7 +22,7 @@ import { median } from './stack.ts'
 const { values: options } = parseArgs({
   options: {
     part: { type: 'string', multiple: true, default: ['engine', 'trainer'] },
-    dtype: { type: 'string', multiple: true, default: ['float32', 'bfloat16', 'int8'] },
+    dtype: { type: 'string', multiple: true, default: ['float32', 'bfloat16', 'gguf'] },
     counts: { type: 'string', default: '1,8,32,64' },
     rounds: { type: 'string', default: '3' },
     threads: { type: 'string', default: '2' },
@@ -101,14 +102,12 @@ function httpSide(name: string, url: string, model: string, token: string, stop:
   }
 }
 
-async function ours(dtype: NonNullable<CatalogueEntry['dtype']>): Promise<Side> {
-  const engine = await startEngine(
-    { ...entry, name: 'ours', source: { path: folder }, dtype },
-    createFakeServers(),
-    1,
-    threads,
-  )
-  return httpSide(`ours, ${dtype}`, engine.endpoint, 'ours', tokenOf('ours', 1), () => engine.stop())
+async function ours(how: NonNullable<CatalogueEntry['dtype']> | 'llama.cpp'): Promise<Side> {
+  const model: CatalogueEntry = { ...entry, name: 'ours' }
+  if (how === 'llama.cpp') model.engine = how
+  else model.dtype = how
+  const engine = await startEngine(model, createFakeServers(), 1, threads)
+  return httpSide(`ours, ${how}`, engine.endpoint, 'ours', tokenOf('ours', 1), () => engine.stop())
 }
 
 async function vllm(dtype: 'float32' | 'bfloat16'): Promise<Side> {
@@ -124,7 +123,7 @@ const generate = (dtype: string) =>
 async function llamaCpp(): Promise<Side> {
   const packages = await clientPackages(join(root, 'bench/real-model'), { withOptional: false })
   const program = join(root, 'bench/real-model/llama.mjs')
-  return lineSide('llama.cpp', [process.execPath, program, packages, file, options.threads], {})
+  return lineSide('node-llama-cpp', [process.execPath, program, packages, file, options.threads], {})
 }
 
 async function compare(sides: Side[]) {
@@ -156,13 +155,13 @@ console.log(
 const busy = options.busy ? spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }) : undefined
 process.once('exit', () => busy?.kill('SIGKILL'))
 for (const dtype of options.part.includes('engine') ? options.dtype : []) {
-  if (dtype === 'int8') await compare([await ours('int8'), await llamaCpp()])
+  if (dtype === 'gguf') await compare([await ours('llama.cpp'), await llamaCpp(), await ours('int8')])
   else if (dtype === 'float32' || dtype === 'bfloat16')
     await compare([await ours(dtype), generate(dtype), ...(options['no-vllm'] ? [] : [await vllm(dtype)])])
-  else throw new Error(`--dtype ${dtype}: float32, bfloat16 or int8`)
+  else throw new Error(`--dtype ${dtype}: float32, bfloat16 or gguf`)
 }
 if (options.part.includes('trainer'))
-  for (const dtype of options.dtype.filter((each) => each !== 'int8'))
+  for (const dtype of options.dtype.filter((each) => each !== 'gguf'))
     for (const sigma of ['0.8', '0']) {
       const settings = ['--steps', '2', '--rounds', options.rounds, '--rank', '16', '--dtype', dtype, '--sigma', sigma]
       console.log(`training, ${dtype}, lengths of sigma ${sigma}:`)

@@ -101,11 +101,13 @@ const benches: Record<string, { says: string; command: string[] }> = {
   },
 }
 
-const asked = process.argv.slice(2)
+const given = process.argv.slice(2)
+const firstOption = given.findIndex((each, at) => at > 0 && each.startsWith('-'))
+const [asked, options] = firstOption < 0 ? [given, []] : [given.slice(0, firstOption), given.slice(firstOption)]
 const unknown = asked.find((name) => !Object.hasOwn(benches, name))
 if (unknown !== undefined) {
   const list = Object.entries(benches).map(([name, { says }]) => `  ${name.padEnd(14)} ${says}`)
-  console.log(['npm run bench -- [NAME ...]', ...list].join('\n'))
+  console.log(['npm run bench -- [NAME ... [options of the bench]]', ...list].join('\n'))
   process.exit(unknown === '--help' ? 0 : 2)
 }
 
@@ -114,6 +116,6 @@ for (const [name, { says, command }] of Object.entries(benches)) {
   console.log(`\n== ${name}: ${says}`)
   const [program = '', ...args] = command
   const env = { ...process.env, PYTHONPATH: `${root}/runtime`, OMP_NUM_THREADS: '1', GOMP_SPINCOUNT: '10000' }
-  const { status } = spawnSync(program, args, { cwd: root, env, stdio: 'inherit' })
+  const { status } = spawnSync(program, [...args, ...options], { cwd: root, env, stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }

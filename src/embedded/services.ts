@@ -24,6 +24,7 @@ export const entryPoints = { api: join(root, 'src/api.ts'), worker: join(root, '
 export const serviceDefaults = {
   ANNEAL_CATALOGUE: join(root, 'models.json'),
   ANNEAL_MODELS_DIR: root,
+  ANNEAL_LLAMA_CPP: join(root, 'node_modules/@node-llama-cpp/linux-x64/bins/linux-x64'),
   ANNEAL_CONSOLE_DIR: join(root, 'console/dist'),
   ANNEAL_COMPUTE: 'local',
   ANNEAL_WARM_MODELS: '1',

@@ -38,7 +38,10 @@ const longestPauseMs = 2000
  * Engine batches that a replica holds: enough that it never waits for us. The rest waits here. vLLM works first come, first
  * served, so a single prompt waits for all that it holds; our engines take turns between accounts themselves.
  */
-const batchesAtHand = { vllm: 3, transformers: 8, embedder: 8 } satisfies Record<CatalogueEntry['engine'], number>
+const batchesAtHand = { vllm: 3, transformers: 8, 'llama.cpp': 8, embedder: 8 } satisfies Record<
+  CatalogueEntry['engine'],
+  number
+>
 /** An adapter's replica may have this much more work than the others before they load the adapter, too. */
 const batchesOfSlack = 2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +18,28 @@ from anneal_runtime.server.adapter_checks import (
     factors_by_layer,
     read_config,
 )
-from anneal_runtime.server.decoding.lora import Adapter
-from anneal_runtime.server.decoding.packed_linear import place_of
+
+# Two factors by layer, [in, r] and [r, out], the second already scaled.
+Factors = dict[str, tuple[torch.Tensor, torch.Tensor]]
+PlaceOf = Callable[[nn.Linear], dict[str, Any]]
 
 
-def read_adapter(name: str, folder: Path, linears: Mapping[str, nn.Linear]) -> Adapter:
-    """Raises AdapterRefused. `linears` are the base's own linear layers by name."""
+def read_factors(folder: Path, linears: Mapping[str, nn.Linear], place_of: PlaceOf) -> Factors:
+    """Raises AdapterRefused. `linears` are the base's own linear layers by name, `place_of` names device and dtype."""
     scale, rank = read_config(folder / CONFIG_FILE)
     try:
         with safe_open(folder / WEIGHTS_FILE, framework="pt") as weights:
-            return Adapter(name, _read_layers(weights, linears, scale, rank))
+            return _read_layers(weights, linears, scale, rank, place_of)
     except (SafetensorError, OSError) as error:
         raise AdapterRefused(f"{WEIGHTS_FILE} cannot be read: {error}") from error
 
 
-def _read_layers(
-    weights: Any, linears: Mapping[str, nn.Linear], scale: float, rank: int
-) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+def _read_layers(weights: Any, linears: Mapping[str, nn.Linear], scale: float, rank: int, place_of: PlaceOf) -> Factors:
     factors = factors_by_layer(weights.keys())
     # Check every shape before reading data: an adapter of another model costs only its header.
     for layer, keys in factors.items():
         _check_shapes(weights, layer, keys, linears.get(layer), rank)
-    return {layer: _read_factors(weights, layer, keys, linears[layer], scale) for layer, keys in factors.items()}
+    return {layer: _read_pair(weights, layer, keys, scale, place_of(linears[layer])) for layer, keys in factors.items()}
 
 
 def _check_shapes(weights: Any, layer: str, keys: dict[str, str], linear: nn.Linear | None, rank: int) -> None:
@@ -55,10 +55,9 @@ def _check_shapes(weights: Any, layer: str, keys: dict[str, str], linear: nn.Lin
             )
 
 
-def _read_factors(
-    weights: Any, layer: str, keys: dict[str, str], linear: nn.Linear, scale: float
+def _read_pair(
+    weights: Any, layer: str, keys: dict[str, str], scale: float, place: dict[str, Any]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    place = place_of(linear)
     down = weights.get_tensor(keys["lora_A"]).to(**place).t().contiguous()
     up = (weights.get_tensor(keys["lora_B"]).to(torch.float32) * scale).to(**place).t().contiguous()
     if not (torch.isfinite(down).all() and torch.isfinite(up).all()):

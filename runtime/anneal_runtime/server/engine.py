@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from anneal_runtime import model_source
 from anneal_runtime.log import log
@@ -14,11 +14,11 @@ from anneal_runtime.settings import ServerSettings, ServerSpec
 from anneal_runtime.tokenization import prompt_tokens
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import GenerationConfig, PretrainedConfig, PreTrainedTokenizerBase
 
-    from anneal_runtime.server.decoding.encoding import Encoder
+    from anneal_runtime.server.decoding.encoding import SumsWindows
+    from anneal_runtime.server.decoding.forward import Forward
     from anneal_runtime.server.decoding.grammar import Grammars
-    from anneal_runtime.server.decoding.lora import AdapterRouter
     from anneal_runtime.server.decoding.rows import Vocabulary
     from anneal_runtime.server.decoding.scheduler import Scheduler
     from anneal_runtime.server.metrics import EngineMetrics
@@ -33,17 +33,17 @@ class Generator:
     """The parts that only a causal model has."""
 
     grammars: Grammars
-    router: AdapterRouter
     vocabulary: Vocabulary
+    # Returns the handle for requests. From any thread. Raises AdapterRefused.
+    read_adapter: Callable[[str, Path], Any]
 
 
 @dataclass(frozen=True)
 class Engine:
     name: str
-    kind: Literal["transformers", "embedder"]
     context_length: int
     tokenizer: PreTrainedTokenizerBase
-    encoder: Encoder
+    encoder: SumsWindows
     scheduler: Scheduler
     generator: Generator | None
     folder: Path
@@ -53,49 +53,112 @@ class Engine:
 
 def load_engine(settings: ServerSettings, metrics: EngineMetrics, tell: Callable[[str], None] = log) -> Engine:
     """`tell` gets sentences for users while a model is fetched. Raises ModelUnavailable."""
-    spec = settings.spec
+    spec, models_dir = settings.spec, settings.models_dir
     if spec.engine == "embedder":
-        return _load_embedder(spec, _embedder_folder(spec.source, settings.models_dir, tell), metrics)
-    if spec.engine == "transformers":
-        return _load_causal(spec, model_source.locate(spec.source, settings.models_dir, tell), metrics)
-    raise model_source.ModelUnavailable(f"This server has no engine named {spec.engine}.")
+        return _load_embedder(spec, _embedder_folder(spec.source, models_dir, tell), metrics)
+    if spec.engine not in ("transformers", "llama.cpp"):
+        raise model_source.ModelUnavailable(f"This server has no engine named {spec.engine}.")
+    folder = model_source.locate(spec.source, models_dir, tell)
+    if spec.engine == "llama.cpp":
+        parts = _with_llama(settings, folder, model_source.gguf_file(spec.source, models_dir, folder))
+    else:
+        parts = _with_torch(spec, folder)
+    return _generating(spec, folder, parts, metrics)
 
 
-def _load_causal(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> Engine:
+@dataclass(frozen=True)
+class Parts:
+    """What engines for generation do differently."""
+
+    config: PretrainedConfig
+    generation_config: GenerationConfig | None
+    tokenizer: PreTrainedTokenizerBase
+    forward: Forward
+    encoder: SumsWindows
+    read_adapter: Callable[[str, Path], Any]
+
+
+def _with_torch(spec: ServerSpec, folder: Path) -> Parts:
     import torch
 
-    from anneal_runtime.server.decoding.batch import RunningBatch
+    from anneal_runtime.server.adapter_files import read_factors
     from anneal_runtime.server.decoding.encoding import Encoder
+    from anneal_runtime.server.decoding.forward import TorchForward
     from anneal_runtime.server.decoding.fused_decoder import fuse
-    from anneal_runtime.server.decoding.grammar import Grammars
-    from anneal_runtime.server.decoding.lora import AdapterRouter
-    from anneal_runtime.server.decoding.packed_linear import pack
-    from anneal_runtime.server.decoding.rows import Vocabulary
-    from anneal_runtime.server.decoding.scheduler import Scheduler
+    from anneal_runtime.server.decoding.lora import Adapter, AdapterRouter
+    from anneal_runtime.server.decoding.packed_linear import pack, place_of
 
     is_int8 = spec.dtype == "int8"
     dtype = torch.bfloat16 if is_int8 else None if spec.dtype is None else getattr(torch, spec.dtype)
     loaded = model_source.load_causal_lm(folder, model_source.choose_device(), dtype)
-    model, tokenizer = loaded.model, loaded.tokenizer
+    model = loaded.model
     fuse(model, is_int8=is_int8)
     pack(model, is_int8=is_int8)
-    end_tokens = _end_tokens(model, tokenizer)
     router = AdapterRouter(model)
-    vocabulary_size = model.config.get_text_config().vocab_size
+
+    def read_adapter(name: str, folder: Path) -> Adapter:
+        adapter = Adapter(name, read_factors(folder, router.linears, place_of))
+        router.prepare(adapter)
+        return adapter
+
+    return Parts(
+        config=model.config,
+        generation_config=model.generation_config,
+        tokenizer=loaded.tokenizer,
+        forward=TorchForward(model, router),
+        encoder=Encoder(model.base_model, router),
+        read_adapter=read_adapter,
+    )
+
+
+def _with_llama(settings: ServerSettings, folder: Path, file: Path) -> Parts:
+    from transformers import AutoConfig, GenerationConfig
+
+    from anneal_runtime.server.decoding.admission import most_rows
+    from anneal_runtime.server.llama_cpp.adapter import LlamaAdapters
+    from anneal_runtime.server.llama_cpp.forward import MOST_TEXTS, LlamaEncoder, LlamaForward
+    from anneal_runtime.server.llama_cpp.model import LlamaModel
+
+    spec, config = settings.spec, AutoConfig.from_pretrained(folder, local_files_only=True)
+    context_length, rows = model_source.context_length(config, spec.context_length), most_rows(spec.max_batch)
+    # Texts to embed are read in sequences of their own, beside full rows.
+    model = LlamaModel(settings.llama_cpp, file, sequences=rows + MOST_TEXTS, most_cached=(rows + 1) * context_length)
+    if model.vocabulary_size != config.vocab_size:
+        raise model_source.ModelUnavailable(
+            f"llama.cpp reads {model.vocabulary_size} tokens in {file.name}, transformers {config.vocab_size}."
+        )
+    has_generation_config = (folder / "generation_config.json").is_file()
+    return Parts(
+        config=config,
+        generation_config=GenerationConfig.from_pretrained(folder) if has_generation_config else None,
+        tokenizer=model_source.load_tokenizer(folder),
+        forward=LlamaForward(model),
+        encoder=LlamaEncoder(model),
+        read_adapter=LlamaAdapters(model, config).read,
+    )
+
+
+def _generating(spec: ServerSpec, folder: Path, parts: Parts, metrics: EngineMetrics) -> Engine:
+    from anneal_runtime.server.decoding.batch import RunningBatch
+    from anneal_runtime.server.decoding.grammar import Grammars
+    from anneal_runtime.server.decoding.rows import Vocabulary
+    from anneal_runtime.server.decoding.scheduler import Scheduler
+
+    tokenizer, vocabulary_size = parts.tokenizer, parts.forward.vocabulary_size
+    end_tokens = _end_tokens(parts.generation_config, tokenizer)
     vocabulary = Vocabulary(tokenizer, frozenset(end_tokens), vocabulary_size)
     grammars = Grammars(
         tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.labels(result).inc()
     )
-    batch, quick = (RunningBatch(model, router, grammars, vocabulary) for _ in range(2))
+    batch, quick = (RunningBatch(parts.forward, grammars, vocabulary) for _ in range(2))
     return Engine(
         name=spec.name,
-        kind="transformers",
-        context_length=model_source.context_length(model, spec.context_length),
+        context_length=model_source.context_length(parts.config, spec.context_length),
         tokenizer=tokenizer,
-        encoder=Encoder(model.base_model, router),
+        encoder=parts.encoder,
         scheduler=Scheduler(batch, spec.max_batch, metrics, quick),
-        folder=loaded.folder,
-        generator=Generator(grammars, router, vocabulary),
+        folder=folder,
+        generator=Generator(grammars, vocabulary, parts.read_adapter),
         probe=prompt_tokens(tokenizer, [PROBE_TEXT])[0],
     )
 
@@ -121,8 +184,7 @@ def _load_embedder(spec: ServerSpec, folder: Path, metrics: EngineMetrics) -> En
     pack(model, for_texts=True)
     return Engine(
         name=spec.name,
-        kind="embedder",
-        context_length=model_source.context_length(model, spec.context_length or EMBEDDER_TOKENS),
+        context_length=model_source.context_length(model.config, spec.context_length or EMBEDDER_TOKENS),
         tokenizer=tokenizer,
         encoder=Encoder(model),
         scheduler=Scheduler(None, spec.max_batch, metrics),
@@ -142,7 +204,7 @@ def _embedder_folder(source: dict[str, Any], models_dir: Path, tell: Callable[[s
     return Path(found.origin).parent / "model"
 
 
-def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    configured = model.generation_config.eos_token_id if model.generation_config is not None else None
+def _end_tokens(config: GenerationConfig | None, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    configured = config.eos_token_id if config is not None else None
     ends = configured if isinstance(configured, list) else [configured]
     return sorted({token for token in [*ends, tokenizer.eos_token_id] if token is not None})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anneal_runtime.model_source import weights_sha256
 from anneal_runtime.server.adapter_checks import AdapterRefused, base_of
@@ -12,7 +12,6 @@ from anneal_runtime.server.decoding.rows import GenerationFailed, SamplingParams
 from anneal_runtime.server.engine_requests import generate
 
 if TYPE_CHECKING:
-    from anneal_runtime.server.decoding.lora import Adapter
     from anneal_runtime.server.engine import Engine
 
 # One token takes no place in the batch.
@@ -28,15 +27,12 @@ class EngineAdapters:
     def base(self) -> str:
         return self._engine.name
 
-    async def load(self, name: str, folder: Path, account: str) -> Adapter:
-        from anneal_runtime.server.adapter_files import read_adapter
-
+    async def load(self, name: str, folder: Path, account: str) -> Any:
         generator = self._engine.generator
         if generator is None:
             raise AdapterRefused("This server's model does not support adapters.")
         await self._check_base(folder)
-        adapter = await asyncio.to_thread(read_adapter, name, folder, generator.router.linears)
-        generator.router.prepare(adapter)
+        adapter = await asyncio.to_thread(generator.read_adapter, name, folder)
         try:
             await generate(self._engine, [self._engine.probe], PROBE, account=account, adapter=adapter)
         except GenerationFailed as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anneal_runtime.server.decoding.extras import Score
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from llguidance import LLMatcher
     from numpy.typing import NDArray
 
-    from anneal_runtime.server.decoding.lora import Adapter
     from anneal_runtime.server.engine import Engine
 
 T = TypeVar("T")
@@ -26,7 +25,7 @@ async def generate(
     params: SamplingParams,
     *,
     account: str = "",
-    adapter: Adapter | None = None,
+    adapter: Any = None,
     grammar: LLMatcher | None = None,
     on_text: Callable[[int, str, list[Score]], None] | None = None,
 ) -> list[Answer]:
@@ -54,7 +53,7 @@ async def stream(
     params: SamplingParams,
     *,
     account: str,
-    adapter: Adapter | None,
+    adapter: Any,
     grammar: LLMatcher | None,
 ) -> AsyncIterator[tuple[int, str, list[Score]] | list[Answer]]:
     """Pieces of text with index and scores as they come, and last the answers. Closing it stops its rows."""
@@ -77,7 +76,7 @@ async def stream(
 
 
 async def encode(
-    engine: Engine, texts: list[list[list[int]]], adapter: Adapter | None, *, account: str = ""
+    engine: Engine, texts: list[list[list[int]]], adapter: Any, *, account: str = ""
 ) -> list[NDArray[np.float32]]:
     """One vector for each text, in order. `texts` holds the windows of each. Cancelling it stops the work."""
     from anneal_runtime.server.decoding.encoding import EncodeRequest

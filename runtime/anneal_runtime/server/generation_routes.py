@@ -23,8 +23,6 @@ from anneal_runtime.tokenization import ChatRefused, text_of
 if TYPE_CHECKING:
     from llguidance import LLMatcher
 
-    from anneal_runtime.server.decoding.lora import Adapter
-
 
 async def completions(request: Request) -> Response:
     return await _answer(request, await request_bodies.read_object(request), is_chat=False)
@@ -127,7 +125,7 @@ async def _events(serving: Serving, body: dict[str, Any], account: str, is_chat:
         yield b"data: [DONE]\n\n"
 
 
-async def _chunks(serving: Serving, asked: Asked, adapter: Adapter | None) -> AsyncIterator[dict[str, Any]]:
+async def _chunks(serving: Serving, asked: Asked, adapter: Any) -> AsyncIterator[dict[str, Any]]:
     head, offsets = asked.answer([], chunk=True), [0] * len(asked.tokens)
     pieces = engine_requests.stream(
         serving.engine, asked.tokens, asked.params, account=asked.account, adapter=adapter, grammar=asked.grammar

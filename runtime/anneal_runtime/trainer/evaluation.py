@@ -23,7 +23,7 @@ def evaluate(
 ) -> list[dict[str, str]]:
     """Each row as `{"input", "expected", "tuned", "base"}`, in order."""
     model.eval()
-    context = context_length(model.get_base_model())
+    context = context_length(model.get_base_model().config)
     tokenizer, prompts = encoder.tokenizer, _prompts(encoder, rows)
     expected = encoder.answers([row.answer(encoder) for row in rows])
     most_new = min(new_token_limit(prompts, expected, context), max_tokens or context)

@@ -61,7 +61,7 @@ class TrainingRun:
         row_count = count_rows(plan.data)
         self._order = RowOrder(row_count, self._args.rows_per_step, self._args.seed)
         self.total_steps = self._args.total_steps(self._order.steps_per_epoch)
-        context = context_length(base.model)
+        context = context_length(base.model.config)
         max_length = _max_length(self._args, context, note)
         encoder = TextEncoder(base.tokenizer, special_tokens=self._args.special_tokens)
         self._rows = encode_rows(plan.data, encoder, max_length, self._order.visited(self.total_steps))

@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 from server.support.file_host import FileHost
+from server.support.llama import serve_with_llama
 from server.support.lora_files import ReferenceAdapters
 from server.support.running import MINILM, REPOSITORY, TINY, RunningServer, serve
 
@@ -9,6 +10,12 @@ from server.support.running import MINILM, REPOSITORY, TINY, RunningServer, serv
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> RunningServer:
     return serve(TINY, tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> RunningServer:
+    """The model of `tiny`."""
+    return serve_with_llama(REPOSITORY / "models/anneal-tiny", tmp_path_factory.mktemp("llama"))
 
 
 @pytest.fixture(scope="session")

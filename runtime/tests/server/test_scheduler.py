@@ -114,14 +114,18 @@ def test_a_quick_row_is_done_before_the_other_batch_reads_on() -> None:
     assert notes == ["quick reads 2", *3 * ["quick steps"], "batch reads 4", "batch steps"]
 
 
+@pytest.mark.parametrize("kind", ["tiny", "llama"])
 @torch.inference_mode()
-def test_a_row_that_leaves_a_slow_batch_answers_as_alone(tiny: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_leaves_a_slow_batch_answers_as_alone(
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server: RunningServer = request.getfixturevalue(kind)
     prompt, others = "The red chair is", [f"Product {number} costs" for number in range(8)]
-    (alone,) = tiny.client.texts(prompt, max_tokens=24)
-    engine, answers = tiny.engine, Queue[list[Answer] | Exception]()
+    (alone,) = server.client.texts(prompt, max_tokens=24)
+    engine, answers = server.engine, Queue[list[Answer] | Exception]()
     assert engine.generator is not None and engine.scheduler._batch is not None
-    parts = engine.generator.router, engine.generator.grammars, engine.generator.vocabulary
-    batch, quick = (RunningBatch(engine.scheduler._batch._model, *parts) for _ in range(2))
+    parts = engine.scheduler._batch._forward, engine.generator.grammars, engine.generator.vocabulary
+    batch, quick = (RunningBatch(*parts) for _ in range(2))
     scheduler, is_slow = Scheduler(batch, 16, EngineMetrics(), quick), False
     # Not the times of a machine that may be busy.
     monkeypatch.setattr(scheduler._pace, "is_slow", lambda **_typed: is_slow)
@@ -137,7 +141,8 @@ def test_a_row_that_leaves_a_slow_batch_answers_as_alone(tiny: RunningServer, mo
     ask("greedy", others)
     scheduler._generate()
     assert not quick.rows and len(batch.rows) == 9
-    is_slow = True
+    # Time for one step of the quick batch.
+    is_slow, scheduler._batch_s = True, 0.0
     scheduler._generate()
     assert quick.rows == rows and len(batch.rows) == 8
     while answers.empty():

@@ -10,6 +10,7 @@ import { json } from 'node:stream/consumers'
 import { root, toolPath } from '../../../tools/paths.mjs'
 import { threadVariables } from '../../../src/compute/thread-variables.ts'
 import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
+import { serviceDefaults } from '../../../src/embedded/services.ts'
 import { tokenOf, type FakeServers } from './fake-servers.ts'
 
 export type EngineProcess = {
@@ -48,6 +49,7 @@ export async function startEngine(
       ANNEAL_INTERNAL_URL: `http://127.0.0.1:${(internalApi.address() as AddressInfo).port}/internal/v1`,
       ANNEAL_TOKEN: tokenOf(name, generation),
       ANNEAL_MODELS_DIR: root,
+      ANNEAL_LLAMA_CPP: serviceDefaults.ANNEAL_LLAMA_CPP,
       ANNEAL_WORK_DIR: workDir,
       ANNEAL_SERVER_SPEC: JSON.stringify({
         name,

@@ -18,6 +18,16 @@ from anneal_runtime.server.decoding.pace import Debts, Pace
 from anneal_runtime.server.decoding.rows import GenerationRequest, Row
 
 
+def few_rows(max_batch: int) -> int:
+    """So many count as few."""
+    return max(1, max_batch // 8)
+
+
+def most_rows(max_batch: int) -> int:
+    """`max_batch`, few more for further accounts, and those by which a new account may go beyond."""
+    return max_batch + 3 * few_rows(max_batch)
+
+
 class Line(NamedTuple):
     account: str
     is_large: bool
@@ -26,8 +36,7 @@ class Line(NamedTuple):
 class Admission:
     def __init__(self, max_batch: int, pace: Pace, debts: Debts) -> None:
         self._max_batch, self._pace, self._debts = max_batch, pace, debts
-        # Rows that count as few.
-        self.few = max(1, max_batch // 8)
+        self.few = few_rows(max_batch)
         self._waiting: dict[Line, deque[GenerationRequest]] = {}
 
     @property

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from anneal_runtime.server.decoding.cache import RowCache
 from anneal_runtime.server.decoding.extras import Score
 from anneal_runtime.server.decoding.logits import change_logits, scores_of
-from anneal_runtime.server.decoding.lora import AdapterRouter
 from anneal_runtime.server.decoding.rows import GenerationFailed, Row, Vocabulary
 from anneal_runtime.server.decoding.sampling import next_tokens
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
+    from anneal_runtime.server.decoding.forward import Cache, Forward
     from anneal_runtime.server.decoding.grammar import Grammars
 
 # Logits that are held at once while the tokens of prompts are scored: 256 MB.
@@ -30,7 +27,7 @@ SCORED_LOGITS = 1 << 26
 @dataclass(frozen=True)
 class Joining:
     rows: list[Row]
-    cache: RowCache
+    cache: Cache
 
 
 class RowFailed(Exception):
@@ -40,12 +37,10 @@ class RowFailed(Exception):
 
 
 class RunningBatch:
-    def __init__(
-        self, model: PreTrainedModel, router: AdapterRouter, grammars: Grammars, vocabulary: Vocabulary
-    ) -> None:
-        self._model, self._router, self._grammars, self._vocabulary = model, router, grammars, vocabulary
+    def __init__(self, forward: Forward, grammars: Grammars, vocabulary: Vocabulary) -> None:
+        self._forward, self._grammars, self._vocabulary = forward, grammars, vocabulary
         self.rows: list[Row] = []
-        self._cache = RowCache()
+        self._cache = forward.new_cache()
         # The rest of a step that is not done, and what has failed in it.
         self._half: Iterator[list[RowFailed]] | None = None
         self._failed: list[RowFailed] = []
@@ -62,7 +57,7 @@ class RunningBatch:
             except GenerationFailed as error:
                 failures.append(RowFailed(row, error))
         failed = {failure.row for failure in failures}
-        rows, cache = [row for row in rows if row.answer is None and row not in failed], RowCache()
+        rows, cache = [row for row in rows if row.answer is None and row not in failed], self._forward.new_cache()
         if any(row.scores_prompt for row in rows):
             failures += self._read_scored(rows, cache)
         elif rows:
@@ -110,20 +105,20 @@ class RunningBatch:
 
     def clear(self) -> list[Row]:
         """Drops all rows and returns them: after an error in a forward pass the cache may be wrong."""
-        rows, self.rows, self._cache, self._half = self.rows, [], RowCache(), None
+        rows, self.rows, self._cache, self._half = self.rows, [], self._forward.new_cache(), None
         return rows
 
-    def _read_scored(self, rows: list[Row], cache: RowCache) -> list[RowFailed]:
+    def _read_scored(self, rows: list[Row], cache: Cache) -> list[RowFailed]:
         """Reads prompts piece by piece, with the logits of all their tokens."""
         prompts, width = [list(row.pending) for row in rows], max(len(row.pending) for row in rows)
-        step = max(1, SCORED_LOGITS // (len(rows) * self._model.config.get_text_config().vocab_size))
+        step = max(1, SCORED_LOGITS // (len(rows) * self._forward.vocabulary_size))
         for row in rows:
             row.prompt_scores = [None] if row.scores_prompt else []
         for start in range(0, width, step):
             end = min(start + step, width)
             # The prompts end in the same column; a shorter one begins later.
             counts = [max(0, end - width + len(ids)) - max(0, start - width + len(ids)) for ids in prompts]
-            logits = self._feed(rows, counts, end - start, cache, kept=end - start)
+            logits = self._feed(rows, counts, cache, kept=end - start)
             for row, own, ids, count in zip(rows, logits, prompts, counts, strict=True):
                 if row.scores_prompt and count > 0:
                     row.prompt_scores += _next_scores(row, own[-count:].float(), ids)
@@ -134,32 +129,17 @@ class RunningBatch:
         last = logits[torch.tensor(sampled, dtype=torch.long, device=logits.device), -1].float()
         return list(chain.from_iterable(self._sample([rows[index] for index in sampled], last)))
 
-    def _last(self, rows: list[Row], width: int, cache: RowCache) -> torch.Tensor:
+    def _last(self, rows: list[Row], width: int, cache: Cache) -> torch.Tensor:
         """The logits after the next tokens of each row."""
         counts = [min(width, len(row.pending)) for row in rows]
-        return self._feed(rows, counts, width, cache, kept=1)[:, -1].float()
+        return self._feed(rows, counts, cache, kept=1)[:, -1].float()
 
-    def _feed(self, rows: list[Row], taken: list[int], width: int, cache: RowCache, kept: int) -> torch.Tensor:
-        """One pass over the next tokens of each row. Returns the logits of the last columns."""
-        chunks = [row.pending[:count] for row, count in zip(rows, taken, strict=True)]
-        device = self._model.device
-        tokens = torch.tensor([[0] * (width - len(chunk)) + chunk for chunk in chunks], device=device)
-        counts = torch.tensor(taken, device=device)[:, None]
-        cached = torch.tensor([row.cached for row in rows], device=device)[:, None]
-        offsets = torch.arange(width, device=device)[None, :] - (width - counts)
-        mask = cache.extend_mask(offsets >= 0)
-        with self._router.routing([row.request.adapter for row in rows]):
-            output = self._model(
-                input_ids=tokens,
-                attention_mask=mask,
-                position_ids=(cached + offsets).clamp(min=0),
-                past_key_values=cache,
-                use_cache=True,
-                logits_to_keep=kept,
-            )
+    def _feed(self, rows: list[Row], counts: list[int], cache: Cache, kept: int) -> torch.Tensor:
+        """One pass over so many next tokens of each row. Returns the logits of the last columns."""
+        chunks = [row.pending[:count] for row, count in zip(rows, counts, strict=True)]
+        logits = self._forward.feed(rows, chunks, cache, kept)
         for row, chunk in zip(rows, chunks, strict=True):
             row.fed(len(chunk))
-        logits: torch.Tensor = output.logits
         return logits
 
     def _sample(self, rows: list[Row], logits: torch.Tensor, until: float = inf) -> Iterator[list[RowFailed]]:

@@ -6,7 +6,7 @@ A text longer than the context is read in windows, and the mean goes over the to
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -56,14 +56,19 @@ class Encoder:
         return output.last_hidden_state  # type: ignore[no-any-return]
 
 
+class SumsWindows(Protocol):
+    def sums(self, windows: list[list[int]], adapter: Any) -> NDArray[np.float32]:
+        """[windows, size]: the sum of the last hidden states of each window. No window is empty."""
+
+
 class EncodeRequest:
     """`on_done` is called once, from the decoding thread, with None or with the error. After None, call `vectors`."""
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: SumsWindows,
         texts: list[list[list[int]]],
-        adapter: Adapter | None,
+        adapter: Any,
         on_done: Callable[[Exception | None], None],
         account: str = "",
     ) -> None:

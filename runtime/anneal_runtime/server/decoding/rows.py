@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokenizers.decoders import DecodeStream
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from llguidance import LLMatcher
     from transformers import PreTrainedTokenizerBase
 
-    from anneal_runtime.server.decoding.lora import Adapter
 
 FinishReason = Literal["stop", "length"]
 # The tokens that the grammar of a typed answer forces at its start are read with the prompt: about so many.
@@ -201,7 +200,8 @@ class Row:
 class GenerationRequest:
     """`on_done` is called once, from the decoding thread: all answers in order, or why there are none."""
 
-    adapter: Adapter | None
+    # What the engine's `read_adapter` returned; None for the base.
+    adapter: Any
     grammar: LLMatcher | None
     on_done: Callable[[list[Answer] | Exception], None]
     # Called from the decoding thread too, with a row's index and what came to its text and its scores.
