@@ -12,12 +12,11 @@ const programPath = fileURLToPath(new URL('prepared.py', import.meta.url))
 const modules = ['peft', 'anneal_runtime.trainer.phases', 'anneal_runtime.server.process']
 const readyTimeoutMs = 60_000
 const answerTimeoutMs = 30_000
-/** The process ends after this time without a launch, because it holds some hundred megabytes. */
-const idleMs = 10 * 60_000
 
 export type Prepared = {
   /**
    * Starts a run as a fork. The first launch starts the process and waits for its imports, which the run would need as well.
+   * The process stays, so that a model that sleeps wakes in three seconds instead of eight. It holds some hundred megabytes.
    * @returns null when there is no such process: start the run without it then
    */
   start: (watcherArguments: string[], environment: Record<string, string>) => Promise<string | null>
@@ -42,7 +41,6 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
   const waiting = new Map<string, (answer: string) => void>()
   let current: { child: Child; ready: PromiseWithResolvers<boolean>; isImporting: boolean } | null = null
   let nextId = 1
-  let idle: NodeJS.Timeout | undefined
 
   function prepare() {
     // The process has a session of its own, so Ctrl-C reaches only the worker. It ends when its stdin ends.
@@ -80,13 +78,7 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
     for (const answer of waiting.values()) answer('The process that starts runs has ended.')
   }
 
-  function stopWhenIdle() {
-    clearTimeout(idle)
-    idle = setTimeout(close, idleMs).unref()
-  }
-
   function close() {
-    clearTimeout(idle)
     current?.child.stdin.end()
     // It would look at its stdin only after the imports.
     if (current?.isImporting) current.child.kill()
@@ -94,7 +86,6 @@ export function createPrepared(options: PreparedOptions): Prepared | null {
 
   async function start(watcherArguments: string[], runEnvironment: Record<string, string>): Promise<string | null> {
     const { child, ready } = current ?? prepare()
-    stopWhenIdle()
     const isReady = await Promise.race([ready.promise, sleep(readyTimeoutMs, false, { ref: false })])
     if (!isReady || child !== current?.child || child.stdin.writableEnded) return null
     const id = String(nextId++)

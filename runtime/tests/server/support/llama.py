@@ -50,7 +50,7 @@ def write_gguf(folder: Path, file: Path) -> None:
     for name, tensor in load_file(folder / "model.safetensors").items():
         weight = tensor.float().numpy()
         if name.endswith(("q_proj.weight", "k_proj.weight")):
-            heads = config["num_attention_heads"]
+            heads = config["num_attention_heads" if ".q_proj" in name else "num_key_value_heads"]
             weight = weight.reshape(heads, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
         writer.add_tensor(names.get_name(name, try_suffixes=(".weight",)), np.ascontiguousarray(weight))
     writer.write_header_to_file()
