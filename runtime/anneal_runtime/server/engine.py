@@ -121,7 +121,7 @@ def _with_llama(settings: ServerSettings, folder: Path, file: Path) -> Parts:
 
     spec, config = settings.spec, AutoConfig.from_pretrained(folder, local_files_only=True)
     context_length, rows = model_source.context_length(config, spec.context_length), most_rows(spec.max_batch)
-    # Texts to embed are read in sequences of their own, beside full rows.
+    # Texts to embed are read in sequences of their own, beside rows that fill the context.
     model = LlamaModel(settings.llama_cpp, file, sequences=rows + MOST_TEXTS, most_cached=(rows + 1) * context_length)
     if model.vocabulary_size != config.vocab_size:
         raise model_source.ModelUnavailable(
@@ -133,7 +133,7 @@ def _with_llama(settings: ServerSettings, folder: Path, file: Path) -> Parts:
         generation_config=GenerationConfig.from_pretrained(folder) if has_generation_config else None,
         tokenizer=model_source.load_tokenizer(folder),
         forward=LlamaForward(model),
-        encoder=LlamaEncoder(model),
+        encoder=LlamaEncoder(model, context_length),
         read_adapter=LlamaAdapters(model, config).read,
     )
 

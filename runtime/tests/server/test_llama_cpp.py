@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from server.support.file_host import FileHost
@@ -16,7 +17,8 @@ from support.until import until
 from anneal_runtime.model_source import ModelUnavailable
 from anneal_runtime.server.decoding import batch
 from anneal_runtime.server.llama_cpp import library
-from anneal_runtime.server.llama_cpp.model import LlamaModel
+from anneal_runtime.server.llama_cpp.forward import MOST_TEXTS, LlamaEncoder
+from anneal_runtime.server.llama_cpp.model import LlamaModel, Piece
 from anneal_runtime.tokenization import prompt_tokens
 
 CLOSE = 0.05
@@ -67,6 +69,17 @@ def test_vectors_are_those_of_the_model(llama: RunningServer, tiny: RunningServe
     texts = ["", "a", "word " * 500, *(f"text {number}" * (number % 12) for number in range(80))]
     vectors = [server.client.embed(texts, "anneal-tiny") for server in (llama, tiny)]
     assert torch.tensor(vectors[0]) == pytest.approx(torch.tensor(vectors[1]), abs=CLOSE)
+
+
+def test_texts_are_read_beside_rows_that_fill_the_context(llama: RunningServer) -> None:
+    rows, context = 3, 256
+    file = llama.adapter_folder.parent / "model.gguf"
+    model = LlamaModel(LIBRARIES, file, rows + MOST_TEXTS, (rows + 1) * context)
+    model.run([Piece(each, 0, [5] * context, 1) for each in model.take_sequences(rows)], None)
+    windows = [[number + 3] * (context // length) for number, length in enumerate([1, 4, 3, 2, 9, 9, 9, 1, 50, 50, 50])]
+    together = LlamaEncoder(model, context).sums(windows, None)
+    alone = [LlamaEncoder(model, context).sums([window], None)[0] for window in windows]
+    assert together == pytest.approx(np.stack(alone), rel=0.02, abs=0.5)
 
 
 def test_sequences_and_adapters_that_are_gone_are_free_again(

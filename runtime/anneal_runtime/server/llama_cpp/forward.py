@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,17 +83,27 @@ class LlamaForward:
 
 
 class LlamaEncoder:
-    def __init__(self, model: LlamaModel) -> None:
-        self._model = model
+    """Needs MOST_TEXTS sequences, and room for `most_tokens`, the longest window."""
+
+    def __init__(self, model: LlamaModel, most_tokens: int) -> None:
+        self._model, self._most_tokens = model, most_tokens
 
     def sums(self, windows: list[list[int]], adapter: LlamaAdapter | None) -> NDArray[np.float32]:
         """[windows, size]: the sum of the last hidden states of each window."""
-        sums = np.concatenate(
-            [self._sums(windows[start : start + MOST_TEXTS], adapter) for start in range(0, len(windows), MOST_TEXTS)]
-        )
+        sums = np.concatenate([self._sums(group, adapter) for group in self._groups(windows)])
         if not np.isfinite(sums).all():
             raise GenerationFailed("The model gave numbers that are not finite.")
         return sums
+
+    def _groups(self, windows: list[list[int]]) -> Iterator[list[list[int]]]:
+        group, tokens = list[list[int]](), 0
+        for window in windows:
+            if group and (len(group) == MOST_TEXTS or tokens + len(window) > self._most_tokens):
+                yield group
+                group, tokens = [], 0
+            group.append(window)
+            tokens += len(window)
+        yield group
 
     def _sums(self, windows: list[list[int]], adapter: LlamaAdapter | None) -> NDArray[np.float32]:
         sequences = self._model.take_sequences(len(windows))
