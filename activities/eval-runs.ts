@@ -38,7 +38,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
       const isOurs = await database.transaction(async (tx) => {
         const rows = { rowsKey: run.rowsKey, rowCount: run.rowCount, sizeBytes: 0, plan }
         const started = await tx.modelEvaluations.start(run.id, rows)
-        if (started && batch) await tx.inferenceBatches.create(batch)
+        if (started && batch) await tx.inferenceBatches.create(batch, { evaluationId: run.id })
         return started
       })
       if (!isOurs && batch) await storage.remove([batch.promptsKey])

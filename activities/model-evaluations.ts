@@ -131,7 +131,7 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
         sizeBytes: sampled.sizeBytes,
         plan,
       })
-      if (started) for (const batch of batches) await tx.inferenceBatches.create(batch)
+      if (started) for (const batch of batches) await tx.inferenceBatches.create(batch, { evaluationId: id })
       return started
     })
     if (!isOurs) await storage.remove([rowsKey, ...batches.map(({ promptsKey }) => promptsKey)])

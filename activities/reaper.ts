@@ -3,10 +3,8 @@
 import { cancellationSignal } from '@temporalio/activity'
 import type { ModelServerCompute } from '../src/compute/model-servers.ts'
 import type { RunSummary } from '../src/compute/run.ts'
+import { durableWork, workflowIdOf, type Work, type WorkKind } from '../src/domain/durable-work.ts'
 import { fineTuneWorkflowId, modelServerName } from '../src/domain/identifiers.ts'
-import { inferenceBatchWorkflowId } from '../src/domain/inference-batch.ts'
-import { evaluationWorkflowId, isOpenEvaluation } from '../src/domain/model-evaluation.ts'
-import { exportWorkflowId, isOpenExport } from '../src/domain/model-export.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import type { Log } from '../src/log.ts'
 import type { Repositories } from '../src/repositories/database.ts'
@@ -16,20 +14,9 @@ import { release, type ReleaseDependencies } from './release.ts'
 
 type JobGeneration = { jobId: number; generation: number }
 type Position = { jobId: number; number: number }
-/** `type`: of its workflows. */
-type WorkKind = { type: string; workflowId: (id: string) => string }
 /** `attempt`: null for a model server, and for a merge, which `isMerge` marks. */
 type StrayRun = { name: string; uid: string; attempt: Position | null; isMerge?: boolean }
-type Reaped =
-  | 'attempt_run'
-  | 'merge_run'
-  | 'model_server_run'
-  | 'model_server_workflow'
-  | 'attempt'
-  | 'job'
-  | 'batch'
-  | 'evaluation'
-  | 'export'
+type Reaped = 'attempt_run' | 'merge_run' | 'model_server_run' | 'model_server_workflow' | 'attempt' | 'job' | WorkKind
 
 export type ReaperDependencies = ReleaseDependencies & {
   modelServers: Pick<ModelServerCompute, 'list' | 'terminate'>
@@ -46,16 +33,25 @@ const portion = 100
 export function createReaperActivities(deps: ReaperDependencies) {
   const { database, trainers, modelServers, settings, executions } = deps
 
-  /** Started work of a kind that has not ended and whose workflow is not open, at most a portion. */
-  async function lostIds(started: AsyncIterable<{ id: string }[]>, kind: WorkKind): Promise<string[]> {
-    const lost: string[] = []
-    let open: Set<string> | undefined
-    for await (const page of started) {
-      open ??= await executions.listOpen(kind.type)
-      for (const { id } of page) if (!open.has(kind.workflowId(id))) lost.push(id)
-      if (lost.length >= portion) break
-    }
-    return lost.slice(0, portion)
+  /** Work that has started, has not ended, and whose workflow is not open, at most a portion. */
+  const findLost = (kind: WorkKind): Promise<string[]> =>
+    withHeartbeat(async () => {
+      const lost: string[] = []
+      let open: Set<string> | undefined
+      for await (const page of database.durableWork.started(kind)) {
+        open ??= await executions.listOpen(durableWork[kind].workflowType)
+        for (const { id } of page) if (!open.has(workflowIdOf({ kind, id }))) lost.push(id)
+        if (lost.length >= portion) break
+      }
+      return lost.slice(0, portion)
+    })
+
+  async function startAgain(work: Work): Promise<void> {
+    // The list may be old. A workflow closes only after its work has ended, so the work is asked last.
+    if ((await executions.describe(workflowIdOf(work)))?.isRunning) return
+    if (!(await database.durableWork.isOpen(work))) return
+    await database.durableWork.startAgain(work)
+    reaped(deps, work.kind, work)
   }
 
   return {
@@ -93,54 +89,17 @@ export function createReaperActivities(deps: ReaperDependencies) {
       reaped(deps, 'model_server_workflow', { baseModel })
     },
 
-    /** Batches that have started, have not ended, and whose workflow is not open. */
-    findLostBatches: (): Promise<string[]> =>
-      withHeartbeat(() =>
-        lostIds(database.reaper.startedBatches(), { type: 'inferenceBatch', workflowId: inferenceBatchWorkflowId }),
-      ),
-
+    findLostBatches: () => findLost('batch'),
     /** Finished chunks are kept. */
-    async startBatchAgain(batchId: string): Promise<void> {
-      const workflowId = inferenceBatchWorkflowId(batchId)
-      // The list may be old. A workflow closes only after its batch has ended, so the batch is asked last.
-      if ((await executions.describe(workflowId))?.isRunning) return
-      if ((await database.inferenceBatches.get(batchId)).state !== 'running') return
-      await database.outbox.add({ workflowId, kind: 'start-batch', generation: 1, payload: { batchId } })
-      reaped(deps, 'batch', { batchId })
-    },
+    startBatchAgain: (id: string) => startAgain({ kind: 'batch', id }),
 
-    /** Evaluations that have started, have not ended, and whose workflow is not open. */
-    findLostEvaluations: (): Promise<string[]> =>
-      withHeartbeat(() =>
-        lostIds(database.reaper.startedEvaluations(), { type: 'modelEvaluation', workflowId: evaluationWorkflowId }),
-      ),
-
+    findLostEvaluations: () => findLost('evaluation'),
     /** Rows, answers and scores that were stored are kept. */
-    async startEvaluationAgain(evaluationId: string): Promise<void> {
-      const workflowId = evaluationWorkflowId(evaluationId)
-      // As for batches: the evaluation is asked last.
-      if ((await executions.describe(workflowId))?.isRunning) return
-      if (!isOpenEvaluation((await database.modelEvaluations.get(evaluationId)).status)) return
-      await database.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId } })
-      reaped(deps, 'evaluation', { evaluationId })
-    },
+    startEvaluationAgain: (id: string) => startAgain({ kind: 'evaluation', id }),
 
-    /** Merged exports that have started, have not ended, and whose workflow is not open. */
-    findLostExports: (): Promise<string[]> =>
-      withHeartbeat(() =>
-        lostIds(database.reaper.startedExports(), { type: 'modelExport', workflowId: exportWorkflowId }),
-      ),
-
+    findLostExports: () => findLost('export'),
     /** A program that still merges is adopted. */
-    async startExportAgain(exportId: string): Promise<void> {
-      const workflowId = exportWorkflowId(exportId)
-      // As for batches: the export is asked last.
-      if ((await executions.describe(workflowId))?.isRunning) return
-      const found = await database.modelExports.get(exportId)
-      if (!found || !isOpenExport(found.status)) return
-      await database.outbox.add({ workflowId, kind: 'start-export', generation: 1, payload: { exportId } })
-      reaped(deps, 'export', { exportId })
-    },
+    startExportAgain: (id: string) => startAgain({ kind: 'export', id }),
 
     findStrayAttempts: (): Promise<Position[]> => database.reaper.listStrayAttempts(portion),
 

@@ -35,6 +35,7 @@ import { slotScheduler } from './loops/slot-scheduler.ts'
 import { trackerSender } from './loops/tracker-sender.ts'
 import { webhookSender } from './loops/webhook-sender.ts'
 import { workerReport } from './loops/worker-report.ts'
+import { workScheduler } from './loops/work-scheduler.ts'
 import { ensureHousekeeping } from './temporal/housekeeping.ts'
 import { wakeModelServer } from './services/models/wake-server.ts'
 import { createHasRows } from './services/stored-data/has-rows.ts'
@@ -143,9 +144,9 @@ const loops: Loop[] = [
       database,
       modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: config.idleTimeoutMs }),
     }),
-    runningBatches: config.runningBatches,
     log,
   }),
+  workScheduler({ database, notifications, places: config.runningBatches }),
   slotScheduler({ database, notifications, slots: () => trainers.capacity().slots }),
   workerReport({ database, workers, slots: () => trainers.capacity().slots, reaped: reapedCounts }),
   resignalWorkflows(executions),

@@ -1,9 +1,7 @@
 // One durable batch: runs its chunks, a few at once, then stores the result. Waits about a quarter of an hour for an engine.
 import {
   ActivityFailure,
-  ApplicationFailure,
   CancellationScope,
-  CancelledFailure,
   proxyActivities,
   setCurrentDetails,
   TimeoutFailure,
@@ -12,8 +10,8 @@ import type { InferenceBatchActivities } from '../activities/inference-batches.t
 import { batchCancelled, batchTooOld } from '../src/domain/inference-batch.ts'
 import { untilDone } from './activity-limits.ts'
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
-import { ownersMessage, whileUnavailable } from './retry-unavailable.ts'
-import { wasCancelled } from './was-cancelled.ts'
+import { liveAsWork } from './durable-work.ts'
+import { whileUnavailable } from './retry-unavailable.ts'
 
 /** The engine works on several pieces of a chunk at once; the second chunk keeps it busy while the first one ends. */
 const concurrency = 2
@@ -23,19 +21,18 @@ const { finishBatch } = proxyActivities<InferenceBatchActivities>({ ...untilDone
 // A batch of requests that ends early writes its files first.
 const { failBatch } = proxyActivities<InferenceBatchActivities>(untilDone)
 
-export async function inferenceBatch(input: InferenceBatchInput): Promise<void> {
-  const { batchId } = input
-  try {
-    await CancellationScope.cancellable(() => runChunks(input))
-    await finishBatch({ batchId })
-  } catch (error) {
-    const isCancel = wasCancelled(CancellationScope.current(), error)
-    const message = isCancel ? batchCancelled : messageOf(error)
-    await CancellationScope.nonCancellable(() => failBatch({ batchId, message }))
-    // Closes as Canceled or as Failed, so that the Temporal UI shows the same end.
-    throw isCancel ? new CancelledFailure(message) : ApplicationFailure.nonRetryable(message, 'BatchFailed')
-  }
-}
+export const inferenceBatch = (input: InferenceBatchInput): Promise<void> =>
+  liveAsWork({
+    what: 'batch',
+    failureType: 'BatchFailed',
+    cancelled: batchCancelled,
+    messageOf: (error) => (isTooOld(error) ? batchTooOld : null),
+    async run() {
+      await runChunks(input)
+      await finishBatch({ batchId: input.batchId })
+    },
+    end: ({ message }) => failBatch({ batchId: input.batchId, message }),
+  })
 
 async function runChunks({ batchId, chunkCount, ageLimitMs }: InferenceBatchInput) {
   const scope = CancellationScope.current()
@@ -63,8 +60,3 @@ const runChunk = (work: { batchId: string; chunk: number; ageLimitMs: number }):
 /** A chunk that an older release has scheduled was given the rest of the time. */
 const isTooOld = (error: unknown) =>
   error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT')
-
-function messageOf(error: unknown): string {
-  if (isTooOld(error)) return batchTooOld
-  return ownersMessage(error) ?? 'An unexpected error ended the batch. Its workflow in Temporal has the details.'
-}

@@ -3,7 +3,6 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common'
 import {
   ApplicationFailure,
   CancellationScope,
-  CancelledFailure,
   ChildWorkflowFailure,
   executeChild,
   ParentClosePolicy,
@@ -16,8 +15,8 @@ import { batchAgeLimitMs, inferenceBatchWorkflowId } from '../src/domain/inferen
 import { retry, untilAWeek } from './activity-limits.ts'
 import { inferenceTaskQueue, type InferenceBatchInput, type ModelEvaluationInput } from './contract.ts'
 import { inferenceBatch } from './inference-batch.ts'
-import { ownersMessage, whileUnavailable } from './retry-unavailable.ts'
-import { wasCancelled } from './was-cancelled.ts'
+import { liveAsWork } from './durable-work.ts'
+import { whileUnavailable } from './retry-unavailable.ts'
 
 const batchIsRunningMs = 5000
 
@@ -26,17 +25,16 @@ const { prepareEvaluation, finishEvaluation } = proxyActivities<ModelEvaluationA
 const { scoreModel } = proxyActivities<ModelEvaluationActivities>({ ...untilAWeek, taskQueue: inferenceTaskQueue })
 const { endEvaluation } = proxyActivities<ModelEvaluationActivities>({ startToCloseTimeout: '30 seconds', retry })
 
-export async function modelEvaluation({ evaluationId }: ModelEvaluationInput): Promise<void> {
-  try {
-    await CancellationScope.cancellable(() => evaluate(evaluationId))
-  } catch (error) {
-    const isCancel = wasCancelled(CancellationScope.current(), error)
-    const message = isCancel ? 'The evaluation was cancelled.' : messageOf(error)
-    const ending = isCancel ? ({ status: 'CANCELLED' } as const) : ({ status: 'FAILED', message } as const)
-    await CancellationScope.nonCancellable(() => endEvaluation({ evaluationId, ...ending }))
-    throw isCancel ? new CancelledFailure(message) : ApplicationFailure.nonRetryable(message, 'EvaluationFailed')
-  }
-}
+export const modelEvaluation = ({ evaluationId }: ModelEvaluationInput): Promise<void> =>
+  liveAsWork({
+    what: 'evaluation',
+    failureType: 'EvaluationFailed',
+    cancelled: 'The evaluation was cancelled.',
+    messageOf: batchesMessage,
+    run: () => evaluate(evaluationId),
+    end: ({ isCancel, message }) =>
+      endEvaluation({ evaluationId, ...(isCancel ? { status: 'CANCELLED' } : { status: 'FAILED', message }) }),
+  })
 
 async function evaluate(evaluationId: string) {
   const scope = CancellationScope.current()
@@ -75,10 +73,8 @@ async function answer({ batchId, chunkCount }: EvaluationBatch): Promise<void> {
 
 const isRunningAlready = (error: unknown) => error instanceof WorkflowExecutionAlreadyStartedError
 
-function messageOf(error: unknown): string {
-  // A batch closes with the sentence for its owner.
-  const ofBatch =
-    error instanceof ChildWorkflowFailure && error.cause instanceof ApplicationFailure ? error.cause : null
-  const message = ofBatch?.type === 'BatchFailed' ? ofBatch.message : ownersMessage(error)
-  return message ?? 'An unexpected error ended the evaluation. Its workflow in Temporal has the details.'
+/** A batch closes with the sentence for its owner. */
+function batchesMessage(error: unknown): string | null {
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : null
+  return cause instanceof ApplicationFailure && cause.type === 'BatchFailed' ? cause.message : null
 }

@@ -32,6 +32,5 @@ export type ModelExport = {
 }
 
 export const exportWorkflowPrefix = 'export-'
-export const exportWorkflowId = (exportId: string) => `${exportWorkflowPrefix}${exportId}`
 /** A DNS label that is never used twice. */
 export const exportRunName = (exportId: string, run: number) => `export-${exportId.replaceAll('-', '')}-r${run}`

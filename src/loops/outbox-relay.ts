@@ -17,21 +17,18 @@ export function outboxRelay({
   database: { outbox },
   notifications,
   deliver,
-  runningBatches,
   log,
 }: {
   database: Pick<Database, 'outbox'>
   notifications: Pick<Notifications, 'on'>
   deliver: Deliver
-  /** The most batches of one account that run at once. */
-  runningBatches: number
   log: Pick<Log, 'warn'>
 }): Loop {
   return {
     name: 'outbox relay',
     subscribe: (wake) => notifications.on('outbox', wake),
     async pass() {
-      const messages = await outbox.claim(batchSize, runningBatches)
+      const messages = await outbox.claim(batchSize)
       await Promise.all(messages.map(handle))
       // A delivered message may have a successor of the same workflow.
       if (messages.length > 0) return 0

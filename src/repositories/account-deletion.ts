@@ -1,6 +1,8 @@
 // Removes everything that belongs to an account. Every step may be repeated and holds at most a page of jobs in memory.
+import { workKinds } from '../domain/durable-work.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import type { Connection } from './database.ts'
+import { createDurableWorkRepository } from './durable-work.ts'
 import { requestBucketKey } from './rate-limits.ts'
 
 export const createAccountDataRepository = (db: Connection) => ({
@@ -41,18 +43,10 @@ export const createAccountDataRepository = (db: Connection) => ({
     await db.fileUpload.deleteMany({ where })
     await db.datasetVersion.deleteMany({ where })
     await db.storedRow.deleteMany({ where })
-    await db.$executeRaw`
-      delete from outbox_messages where kind = 'start-batch'
-        and (payload->>'batchId')::uuid in (select id from inference_batches where account_id = ${accountId}::uuid)`
+    for (const kind of workKinds) await createDurableWorkRepository(db).removeMessagesOf(kind, accountId)
     await db.inferenceBatch.deleteMany({ where })
-    await db.$executeRaw`
-      delete from outbox_messages where kind in ('start-evaluation', 'cancel-evaluation')
-        and (payload->>'evaluationId')::uuid in (select id from model_evaluations where account_id = ${accountId}::uuid)`
     await db.modelEvaluation.deleteMany({ where })
     await db.eval.deleteMany({ where })
-    await db.$executeRaw`
-      delete from outbox_messages where kind = 'start-export'
-        and (payload->>'exportId')::uuid in (select id from model_exports where account_id = ${accountId}::uuid)`
     await db.modelExport.deleteMany({ where })
     await db.storedResponse.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })

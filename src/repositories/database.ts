@@ -31,6 +31,7 @@ import { createModelExportRepository } from './model-exports.ts'
 import { createModelServerRepository } from './model-servers.ts'
 import { createModelNameRepository } from './model-names.ts'
 import { createModelRepository } from './models.ts'
+import { createDurableWorkRepository } from './durable-work.ts'
 import { createOutboxRepository } from './outbox.ts'
 import { preparing, unprepared, type RunStatement } from './prepared-sql.ts'
 import { createStoredResponseRepository } from './stored-responses.ts'
@@ -58,6 +59,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   backlog: createBacklogRepository(db),
   consoleSessions: createConsoleSessionRepository(db),
   datasets: createDatasetRepository(db, run),
+  durableWork: createDurableWorkRepository(db),
   evals: createEvalRepository(db),
   fileUploads: createFileUploadRepository(db),
   retention: createRetentionRepository(db),

@@ -5,12 +5,14 @@ import type { Connection } from './database.ts'
 import { notify } from './notifications.ts'
 
 export const createInferenceBatchRepository = (db: Connection) => ({
-  async create(batch: NewBatch) {
+  /** A batch of an evaluation needs no turn: its evaluation has one. */
+  async create(batch: NewBatch, { evaluationId = null }: { evaluationId?: string | null } = {}) {
     // Stored as text: jsonb cannot hold a NUL, which a field's name may contain.
     const request = JSON.stringify(batch.request)
     const storedBytes = batch.request.chunks.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     const rowBytes = Buffer.byteLength(request)
-    await db.inferenceBatch.create({ data: { ...batch, request, storedBytes, rowBytes, state: 'running' } })
+    const turn = { evaluationId, grantedAt: evaluationId === null ? null : new Date() }
+    await db.inferenceBatch.create({ data: { ...batch, ...turn, request, storedBytes, rowBytes, state: 'running' } })
   },
 
   async find(accountId: string, id: string): Promise<InferenceBatch | null> {
@@ -114,7 +116,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
       where id = ${id}::uuid and state = 'running'`
     if (count > 0 && resultKey !== null) await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
     // The account's next batch may start.
-    if (count > 0) await notify(db, 'outbox')
+    if (count > 0) await notify(db, 'work')
     return count > 0
   },
 
@@ -125,7 +127,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
       where id = ${id}::uuid and state = 'running'`
     if (count === 0) return
     await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
-    await notify(db, 'outbox')
+    await notify(db, 'work')
   },
 })
 

@@ -11,6 +11,7 @@ import type {
 import { ServiceError } from '../domain/service-error.ts'
 import { readPage, textBytes, type Page } from './byte-pages.ts'
 import type { Connection } from './database.ts'
+import { notify } from './notifications.ts'
 
 type NewEvaluation = Pick<
   ModelEvaluation,
@@ -148,6 +149,8 @@ export const createModelEvaluationRepository = (db: Connection) => ({
         row_bytes = row_bytes + (
           select coalesce(sum(octet_length(results::text)), 0) from model_evaluation_chunks where evaluation_id = ${id}::uuid)
       where id = ${id}::uuid and status = 'RUNNING'`
+    // The account's next evaluation may start.
+    if (count > 0) await notify(db, 'work')
     return count > 0
   },
 
@@ -159,6 +162,7 @@ export const createModelEvaluationRepository = (db: Connection) => ({
           select coalesce(sum(octet_length(results::text)), 0) from model_evaluation_chunks where evaluation_id = ${id}::uuid)
       where id = ${id}::uuid and finished_at is null returning plan #>> '{}' plan`
     if (!ended) return null
+    await notify(db, 'work')
     return ended.plan === null ? [] : ((JSON.parse(ended.plan) as EvaluationPlan).batchIds ?? [])
   },
 

@@ -6,7 +6,7 @@ import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './co
 import type { Connection } from './database.ts'
 
 const channels = [
-  ...(['outbox', 'slots', 'model_servers', 'stored_rows', 'webhooks', 'training_jobs', 'access_ends'] as const),
+  ...(['outbox', 'work', 'slots', 'model_servers', 'stored_rows', 'webhooks', 'training_jobs', 'access_ends'] as const),
 ]
 
 export type NotificationChannel = (typeof channels)[number]

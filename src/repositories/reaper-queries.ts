@@ -2,11 +2,8 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
-import { inferenceBatchWorkflowPrefix } from '../domain/inference-batch.ts'
-import { evaluationWorkflowPrefix } from '../domain/model-evaluation.ts'
-import { exportWorkflowPrefix } from '../domain/model-export.ts'
 import type { Connection } from './database.ts'
-import { firstId, keysetPages } from './keyset-pages.ts'
+import { keysetPages } from './keyset-pages.ts'
 
 /** Literals, so that the planner sees that a partial index covers the condition. */
 const isOpen = Prisma.raw(`status in (${openStatuses.map((status) => `'${status}'`).join(', ')})`)
@@ -62,33 +59,7 @@ export const createReaperRepository = (db: Connection) => ({
       order by a.created_at limit ${limit}`
   },
 
-  /** Pages of batches whose start was delivered and that have not ended. */
-  startedBatches: (pageSize = maxPageSize) => started(db, 'inference_batches', inferenceBatchWorkflowPrefix, pageSize),
-
-  /** Pages of evaluations whose start was delivered and that have not ended. */
-  startedEvaluations: (pageSize = maxPageSize) => started(db, 'model_evaluations', evaluationWorkflowPrefix, pageSize),
-
-  /** Pages of merged exports whose start was delivered and that have not ended. */
-  startedExports: (pageSize = maxPageSize) => started(db, 'model_exports', exportWorkflowPrefix, pageSize),
-
   async listModelServers(): Promise<{ baseModel: string; generation: number }[]> {
     return db.modelServer.findMany({ select: { baseModel: true, generation: true } })
   },
 })
-
-/** Pages of the rows whose messages to Temporal are all delivered and that have not ended. */
-const started = (
-  db: Connection,
-  table: 'inference_batches' | 'model_evaluations' | 'model_exports',
-  workflowPrefix: string,
-  pageSize: number,
-): AsyncGenerator<{ id: string }[]> =>
-  keysetPages(
-    { id: firstId },
-    pageSize,
-    ({ id: after }) =>
-      db.$queryRaw<{ id: string }[]>`
-        select id from ${Prisma.raw(table)} t where finished_at is null and id > ${after}::uuid and not exists (
-          select from outbox_messages m where m.workflow_id = ${workflowPrefix}::text || t.id and m.delivered_at is null)
-        order by id limit ${pageSize}`,
-  )

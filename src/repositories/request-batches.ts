@@ -69,7 +69,7 @@ export const createRequestBatchRepository = (db: Connection) => ({
       where id = ${id}::uuid and state = 'running'`
     if (count === 0) return false
     await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
-    await notify(db, 'outbox')
+    await notify(db, 'work')
     for (const file of [files.output, files.errors])
       if (file)
         await db.datasetVersion.create({

@@ -1,10 +1,7 @@
 // Delivers one outbox message to Temporal. Safe to repeat; throws until Temporal has the message.
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
+import type { Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { isTerminal } from '../domain/training-job-status.ts'
-import { isOpenEvaluation } from '../domain/model-evaluation.ts'
-import { isOpenExport } from '../domain/model-export.ts'
-import { batchAgeLimitMs } from '../domain/inference-batch.ts'
 import type { Database } from '../repositories/database.ts'
 import type { ClaimedMessage } from '../repositories/outbox.ts'
 import {
@@ -16,12 +13,10 @@ import {
   taskQueue,
   wakeSignal,
   type FineTuneInput,
-  type InferenceBatchInput,
-  type ModelEvaluationInput,
-  type ModelExportInput,
   type ModelServerInput,
 } from '../../workflows/contract.ts'
 import { assertNever } from '../domain/assert-never.ts'
+import { cancelWork, startWork } from './start-work.ts'
 import { describeExecution, signalIfOpen } from './workflow-executions.ts'
 
 export type Deliver = (message: ClaimedMessage) => Promise<void>
@@ -31,11 +26,9 @@ export class NotYet extends Error {}
 
 export const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-type MessageOf<K extends ClaimedMessage['kind']> = Extract<ClaimedMessage, { kind: K }>
+const startsOfEarlierRelease: readonly string[] = ['start-batch', 'start-evaluation', 'start-export']
 
-function unlessStarted(error: unknown) {
-  if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error
-}
+type MessageOf<K extends ClaimedMessage['kind']> = Extract<ClaimedMessage, { kind: K }>
 
 export function createDeliver({
   client,
@@ -47,6 +40,8 @@ export function createDeliver({
   modelServerInput: (baseModel: string) => ModelServerInput
 }): Deliver {
   return async (message) => {
+    // An api of the release before has added the message. The work scheduler starts what waits.
+    if (startsOfEarlierRelease.includes(message.kind)) return
     switch (message.kind) {
       case 'start':
         return start(message)
@@ -56,14 +51,10 @@ export function createDeliver({
         return signalIfOpen(client, message.workflowId, phaseSignal, message.payload)
       case 'slot':
         return signalIfOpen(client, message.workflowId, slotSignal, message.payload)
-      case 'start-batch':
-        return startBatch(message)
-      case 'start-evaluation':
-        return startEvaluation(message)
-      case 'cancel-evaluation':
-        return cancelEvaluation(message)
-      case 'start-export':
-        return startExport(message)
+      case 'start-work':
+        return startWork(client, database, message.payload)
+      case 'cancel-work':
+        return cancelWork(client, message.workflowId)
       case 'wake-model-server':
         return wakeModelServer(message)
       default:
@@ -112,69 +103,6 @@ export function createDeliver({
       staticSummary: `Model server of ${baseModel}`,
       typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.baseModel, value: baseModel }]),
     })
-  }
-
-  async function startBatch({ workflowId, payload: { batchId } }: MessageOf<'start-batch'>) {
-    const { accountId, modelName, kind, itemCount, request, state } = await database.inferenceBatches.get(batchId)
-    // A batch ends before its execution closes, so a running batch needs one.
-    if (state !== 'running') return
-    const input: InferenceBatchInput = { batchId, chunkCount: request.chunks.length, ageLimitMs: batchAgeLimitMs }
-    const options = {
-      workflowId,
-      taskQueue,
-      args: [input],
-      // Its activities inherit the key: accounts take turns on a task queue.
-      priority: { fairnessKey: accountId },
-      staticSummary: `Batch of ${itemCount} ${kind} on ${modelName}`,
-      typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.account, value: accountId }]),
-    }
-    await client.workflow.start('inferenceBatch', options).catch(unlessStarted)
-  }
-
-  async function startEvaluation({ workflowId, payload: { evaluationId } }: MessageOf<'start-evaluation'>) {
-    const { accountId, request, status } = await database.modelEvaluations.get(evaluationId)
-    // An evaluation ends before its execution closes, so an open one needs an execution.
-    if (!isOpenEvaluation(status)) return
-    const input: ModelEvaluationInput = { evaluationId }
-    const options = {
-      workflowId,
-      taskQueue,
-      args: [input],
-      priority: { fairnessKey: accountId },
-      staticSummary: `Evaluation of ${request.models.length} models`,
-      typedSearchAttributes: new TypedSearchAttributes([{ key: searchAttributes.account, value: accountId }]),
-    }
-    await client.workflow.start('modelEvaluation', options).catch(unlessStarted)
-  }
-
-  /** The evaluation is cancelled already. This ends the work for it. */
-  async function cancelEvaluation({ workflowId }: MessageOf<'cancel-evaluation'>) {
-    await client.workflow
-      .getHandle(workflowId)
-      .cancel()
-      .catch((error: unknown) => {
-        if (!(error instanceof WorkflowNotFoundError)) throw error
-      })
-  }
-
-  async function startExport({ workflowId, payload: { exportId } }: MessageOf<'start-export'>) {
-    const found = await database.modelExports.get(exportId)
-    // As for evaluations: an open export needs an execution.
-    if (!found || !isOpenExport(found.status)) return
-    const { accountId, request } = found
-    const input: ModelExportInput = { exportId }
-    const options = {
-      workflowId,
-      taskQueue,
-      args: [input],
-      priority: { fairnessKey: accountId },
-      staticSummary: `Merged export of a model on ${request.baseModel.name}`,
-      typedSearchAttributes: new TypedSearchAttributes([
-        { key: searchAttributes.account, value: accountId },
-        { key: searchAttributes.baseModel, value: request.baseModel.name },
-      ]),
-    }
-    await client.workflow.start('modelExport', options).catch(unlessStarted)
   }
 
   async function startFineTune(workflowId: string, jobId: number, memo: { generation: number; acceptedAt?: string }) {

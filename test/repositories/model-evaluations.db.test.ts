@@ -16,6 +16,7 @@ import { sha256Hex } from '../../src/domain/identifiers.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
+import { startWaiting } from '../support/started-work.ts'
 
 suite('evaluations', () => {
   const database = openDatabase(8)
@@ -112,8 +113,9 @@ suite('evaluations', () => {
             ['running', null],
           ],
         )
+        await startWaiting(tx, 'batch')
         const open: string[] = []
-        for await (const page of tx.reaper.startedBatches()) open.push(...page.map((batch) => batch.id))
+        for await (const page of tx.durableWork.started('batch')) open.push(...page.map((batch) => batch.id))
         assert.deepEqual(
           open.filter((batchId) => [done, running, ofOther].includes(batchId)),
           [ofOther],
@@ -151,8 +153,9 @@ suite('evaluations', () => {
         old.filter(({ id }) => id === ended || id === running),
         [{ id: ended, keys: ['rows'] }],
       )
+      await startWaiting(tx, 'evaluation')
       const open: string[] = []
-      for await (const page of tx.reaper.startedEvaluations(2)) open.push(...page.map(({ id }) => id))
+      for await (const page of tx.durableWork.started('evaluation', 2)) open.push(...page.map(({ id }) => id))
       assert.deepEqual(
         open.filter((id) => id === ended || id === running),
         [running],

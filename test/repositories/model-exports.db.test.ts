@@ -9,6 +9,7 @@ import type { Ctx } from '../../src/services/context.ts'
 import { mergeModel } from '../../src/services/models/merge.ts'
 import { anAccount } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
+import { startWaiting } from '../support/started-work.ts'
 
 suite('merged exports', () => {
   const database = openDatabase(8)
@@ -61,8 +62,9 @@ suite('merged exports', () => {
       assert.deepEqual(await tx.modelExports.wantedRuns(runs), [{ id, number: 2 }])
       await tx.modelExports.closeRun({ id, number: 2 })
       assert.deepEqual(await tx.modelExports.wantedRuns(runs), [])
+      await startWaiting(tx, 'export')
       const open: string[] = []
-      for await (const page of tx.reaper.startedExports(2)) open.push(...page.map((each) => each.id))
+      for await (const page of tx.durableWork.started('export', 2)) open.push(...page.map((each) => each.id))
       assert.ok(open.includes(id))
     }))
 

@@ -6,6 +6,7 @@ import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import type { ArtifactKind, TrainingSpec } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
 import { query } from '../embedded/support/stack-process.ts'
+import { startWaiting } from '../support/started-work.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
@@ -23,14 +24,14 @@ suite('retention', () => {
       const message = { kind: 'start', generation: 1, payload: { jobId: 0 } } as const
       const [delivered, waiting] = [`test-${randomUUID()}`, `test-${randomUUID()}`]
       for (const workflowId of [delivered, waiting]) await tx.outbox.add({ ...message, workflowId })
-      const claimed = await tx.outbox.claim(1000, 8)
+      const claimed = await tx.outbox.claim(1000)
       await tx.outbox.markDelivered(claimed.find(({ workflowId }) => workflowId === delivered)?.id ?? 0n)
       const none = await tx.retention.deleteDeliveredMessages(new Date(0), 1000)
       assert.equal(none, 0)
       assert.ok((await tx.retention.deleteDeliveredMessages(soon(), 100_000)) >= 1)
       const left = claimed.find(({ workflowId }) => workflowId === waiting)
       await tx.outbox.retryLater(left?.id ?? 0n, { afterMs: 0, error: 'test' })
-      assert.ok((await tx.outbox.claim(1000, 8)).some(({ workflowId }) => workflowId === waiting))
+      assert.ok((await tx.outbox.claim(1000)).some(({ workflowId }) => workflowId === waiting))
     }))
 
   test('keys go by age', () =>
@@ -136,8 +137,9 @@ suite('retention', () => {
           ...{ id, accountId, apiKeyId: 'none', kind: 'completions', modelName: 'm' },
           ...{ request: { chunks: [] } as never, promptsKey: 'prompts', itemCount: 1 },
         })
+      await startWaiting(tx, 'batch')
       const found: string[] = []
-      for await (const page of tx.reaper.startedBatches(2)) {
+      for await (const page of tx.durableWork.started('batch', 2)) {
         assert.ok(page.length <= 2)
         found.push(...page.map(({ id }) => id))
       }

@@ -76,7 +76,7 @@ export function startWorker({
     modelServerInput: (baseModel) => ({ baseModel, idleTimeoutMs: 1000 }),
   })
   const loops = [
-    outboxRelay({ ...deps, deliver, runningBatches: 8, log: quiet }),
+    outboxRelay({ ...deps, deliver, log: quiet }),
     slotScheduler({ ...deps, slots: () => deps.trainers.capacity().slots }),
   ]
   for (const loop of loops) void inProc(proc, loop.name, () => runLoop(loop, { log: quiet, signal }))

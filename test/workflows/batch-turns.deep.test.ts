@@ -28,6 +28,7 @@ suite('batches', async () => {
 
   /** A batch's id begins with its account. */
   const database = {
+    durableWork: { isOpen: async () => true },
     inferenceBatches: {
       get: async (id: string) => ({
         ...{ accountId: id.split(' ')[0], modelName: 'm', kind: 'completions', itemCount: 1, state: 'running' },
@@ -38,7 +39,7 @@ suite('batches', async () => {
   const deliver = createDeliver({ client, database, modelServerInput: () => assert.fail('no model is woken') })
   const submit = (batchId: string) => {
     const workflowId = inferenceBatchWorkflowId(batchId)
-    return deliver({ workflowId, kind: 'start-batch', payload: { batchId } } as ClaimedMessage)
+    return deliver({ workflowId, kind: 'start-work', payload: { kind: 'batch', id: batchId } } as ClaimedMessage)
   }
 
   async function waitingChunks(): Promise<number> {

@@ -4,7 +4,7 @@ import type { Ctx } from '../context.ts'
 /** The caller, and the account that the action concerns. */
 export type AuditOrigin = Pick<Ctx, 'accountId' | 'apiKeyId' | 'origin'>
 
-type AuditAction =
+export type AuditAction =
   | 'account.create'
   | 'account.delete'
   | 'account.priority'

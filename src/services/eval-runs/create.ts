@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { isJudge, type EvalCriterion } from '../../domain/eval-criteria.ts'
 import { evalRunLimits, type EvalRunRequest, type InputMessages } from '../../domain/eval-run.ts'
-import { evaluationWorkflowId } from '../../domain/model-evaluation.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
-import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
+import { acceptWork } from '../durable-work/accept.ts'
 import { findEval, noEval } from '../evals/find.ts'
 import { completionModel, requireRoomForAnswers } from '../evaluations/create.ts'
 import { once, type Idempotency } from '../idempotency.ts'
@@ -85,13 +84,14 @@ function commit(ctx: Ctx, { object, evalId, request, rowCount }: Accepted, answe
     key: rowsKey,
     store: () => deps.storage.write(rowsKey, object),
     async commit(tx) {
-      await tx.accounts.hold(accountId)
-      await requireRoomForAnswers(ctx, tx, rowCount)
-      if (!(await tx.evals.hold(accountId, evalId))) throw noEval()
-      await tx.modelEvaluations.createRun(run)
-      const workflowId = evaluationWorkflowId(id)
-      await tx.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId: id } })
-      await recordAudit(tx, ctx, 'eval.run.create', id)
+      await acceptWork(tx, ctx, {
+        requireRoom: () => requireRoomForAnswers(ctx, tx, rowCount),
+        async create() {
+          if (!(await tx.evals.hold(accountId, evalId))) throw noEval()
+          await tx.modelEvaluations.createRun(run)
+        },
+        audit: { action: 'eval.run.create', target: id },
+      })
       return answer(tx, { id })
     },
   })

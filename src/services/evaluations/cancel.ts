@@ -1,5 +1,5 @@
 import { batchCancelled } from '../../domain/inference-batch.ts'
-import { evaluationWorkflowId, isOpenEvaluation } from '../../domain/model-evaluation.ts'
+import { isOpenEvaluation } from '../../domain/model-evaluation.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
@@ -25,8 +25,7 @@ export async function endByCancel(ctx: Ctx, id: string): Promise<void> {
     if (!batchIds) return
     // Otherwise the reaper starts a batch that nobody wants.
     for (const batchId of batchIds) await tx.inferenceBatches.fail(batchId, batchCancelled)
-    const workflowId = evaluationWorkflowId(id)
-    await tx.outbox.add({ workflowId, kind: 'cancel-evaluation', generation: 1, payload: { evaluationId: id } })
+    await tx.durableWork.cancel({ kind: 'evaluation', id })
     await recordAudit(tx, ctx, 'evaluation.cancel', id)
   })
 }

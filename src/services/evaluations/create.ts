@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Grader } from '../../domain/grader.ts'
-import { evaluationWorkflowId, type EvaluationRequest } from '../../domain/model-evaluation.ts'
+import type { EvaluationRequest } from '../../domain/model-evaluation.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { Repositories } from '../../repositories/database.ts'
-import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { resolveDataset } from '../datasets/resolve.ts'
+import { acceptWork } from '../durable-work/accept.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { lookUpTuned, pinModel } from '../models/find-tuned.ts'
@@ -24,7 +24,7 @@ type CreateEvaluationInput = {
 const retryAfterSeconds = 30
 
 /**
- * Accepts an evaluation: one row and its start message, committed together.
+ * Accepts an evaluation: one row, which waits for a turn.
  * @throws ServiceError model_not_found, invalid_input, quota_exceeded
  */
 export async function createEvaluation({
@@ -46,12 +46,11 @@ export async function createEvaluation({
     const evaluation = { id: randomUUID(), accountId, apiKeyId, datasetId, dataKey, maxRows, request }
     const { id } = evaluation
     return deps.database.transaction(async (tx) => {
-      await tx.accounts.hold(accountId)
-      await requireRoomForAnswers(ctx, tx, maxRows * request.models.length)
-      await tx.modelEvaluations.create(evaluation)
-      const workflowId = evaluationWorkflowId(id)
-      await tx.outbox.add({ workflowId, kind: 'start-evaluation', generation: 1, payload: { evaluationId: id } })
-      await recordAudit(tx, ctx, 'evaluation.create', id)
+      await acceptWork(tx, ctx, {
+        requireRoom: () => requireRoomForAnswers(ctx, tx, maxRows * request.models.length),
+        create: () => tx.modelEvaluations.create(evaluation),
+        audit: { action: 'evaluation.create', target: id },
+      })
       return answer(tx, { id, status: 'QUEUED' })
     })
   })

@@ -1,12 +1,12 @@
 // Merged exports: one open or complete export of each model, made in the background.
 import { randomUUID } from 'node:crypto'
-import { exportWorkflowId, type ExportStatus, type ModelExport } from '../../domain/model-export.ts'
+import type { ExportStatus, ModelExport } from '../../domain/model-export.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
-import { recordAudit } from '../audit/record.ts'
 import { requireScope, scopesOf } from '../authenticate.ts'
 import type { Ctx } from '../context.ts'
+import { acceptWork } from '../durable-work/accept.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
 import { findTunedModel } from './find-tuned.ts'
@@ -15,7 +15,7 @@ import { findTunedModel } from './find-tuned.ts'
 const retryAfterSeconds = 30
 
 /**
- * Accepts an export: one row and its start message, committed together. A repeat gives the export that is open or complete.
+ * Accepts an export: one row, from which its workflow starts. A repeat gives the export that is open or complete.
  * A merge runs a program and stores a whole model, so it needs the scope of trainings.
  * @throws ServiceError invalid_token, model_not_found, invalid_input for a base model, conflict, quota_exceeded
  */
@@ -39,12 +39,14 @@ export async function mergeModel({
       const made = await tx.modelExports.findUsable(accountId, model.name)
       if (made) return answer(tx, { id: made.id, modelName: model.name, status: made.status })
       const { maxOpenExports } = deps.settings
-      if ((await tx.modelExports.countOpen(accountId)) >= maxOpenExports) throw full(maxOpenExports)
       const id = randomUUID()
-      await tx.modelExports.create({ id, accountId, modelName: model.name, request })
-      const workflowId = exportWorkflowId(id)
-      await tx.outbox.add({ workflowId, kind: 'start-export', generation: 1, payload: { exportId: id } })
-      await recordAudit(tx, ctx, 'export.create', model.name)
+      await acceptWork(tx, ctx, {
+        async requireRoom() {
+          if ((await tx.modelExports.countOpen(accountId)) >= maxOpenExports) throw full(maxOpenExports)
+        },
+        create: () => tx.modelExports.create({ id, accountId, modelName: model.name, request }),
+        audit: { action: 'export.create', target: model.name },
+      })
       return answer(tx, { id, modelName: model.name, status: 'QUEUED' })
     })
   })

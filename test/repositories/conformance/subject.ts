@@ -76,7 +76,7 @@ export const ended = { cause: 'killed', exitCode: 137, message: 'Killed.' } as c
 export async function takeMessages({ outbox }: Repositories) {
   const taken: [kind: string, payload: object][] = []
   for (;;) {
-    const messages = (await outbox.claim(100, 8)).toSorted((a, b) => Number(a.id - b.id))
+    const messages = (await outbox.claim(100)).toSorted((a, b) => Number(a.id - b.id))
     if (messages.length === 0) return taken
     for (const { id, kind, payload } of messages) {
       taken.push([kind, payload])

@@ -1,5 +1,6 @@
 // Moves of a job, its events and steps, and what the reaper asks of it.
 import assert from 'node:assert/strict'
+import { workKinds } from '../../../src/domain/durable-work.ts'
 import { openStatuses, type TrainingJobStatus } from '../../../src/domain/training-job-status.ts'
 import type { PreparedData } from '../../../src/domain/training-job.ts'
 import { acceptJob, after, ended, openAccount, openAttempt, openNext, takeMessages } from './subject.ts'
@@ -204,9 +205,8 @@ export const trainingJobCases: Cases = {
     await database.trainingJobs.requestCancel(fourth, 'Cancel.')
     assert.deepEqual(await pages(), [[first, fourth]])
     assert.deepEqual([await hold(second), await hold(third), await hold(fourth)], [null, null, { isCancelling: true }])
-    for await (const page of database.reaper.startedBatches()) assert.fail(`${page.length} batches`)
-    for await (const page of database.reaper.startedEvaluations()) assert.fail(`${page.length} evaluations`)
-    for await (const page of database.reaper.startedExports()) assert.fail(`${page.length} exports`)
+    for (const kind of workKinds)
+      for await (const page of database.durableWork.started(kind)) assert.fail(`${page.length} of ${kind}`)
     assert.deepEqual(await database.reaper.listModelServers(), [])
   },
 

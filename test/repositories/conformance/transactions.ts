@@ -37,7 +37,7 @@ export const transactionCases: Cases = {
     for (const message of [phase('one', 1), phase('one', 2), phase('two', 3)]) await outbox.add(message)
     assert.deepEqual(await heard(), ['outbox'])
     assert.equal(await outbox.dueInMs(), null, 'what is due is there to be claimed')
-    const claim = async (limit = 10) => (await outbox.claim(limit, 8)).toSorted((a, b) => Number(a.id - b.id))
+    const claim = async (limit = 10) => (await outbox.claim(limit)).toSorted((a, b) => Number(a.id - b.id))
     const [first] = await claim(1)
     assert.deepEqual(first, { ...phase('one', 1), id: 1n, createdAt: start, deliveryCount: 1 })
     assert.deepEqual(await claim(), [{ ...phase('two', 3), id: 3n, createdAt: start, deliveryCount: 1 }])
@@ -69,11 +69,11 @@ export const transactionCases: Cases = {
   'what somebody claims at the moment is left to him': async (subject) => {
     const { outbox } = subject.database
     await outbox.add(phase('one', 1))
-    const open = await begin(subject, (tx) => tx.outbox.claim(10, 8))
-    assert.deepEqual(await outbox.claim(10, 8), [])
+    const open = await begin(subject, (tx) => tx.outbox.claim(10))
+    assert.deepEqual(await outbox.claim(10), [])
     await open.rollBack()
     assert.deepEqual(
-      (await outbox.claim(10, 8)).map(({ deliveryCount }) => deliveryCount),
+      (await outbox.claim(10)).map(({ deliveryCount }) => deliveryCount),
       [1],
     )
   },
@@ -94,7 +94,7 @@ export const transactionCases: Cases = {
     })
     assert.equal(open.answer, 'one', 'it sees its own writes')
     assert.equal((await database.attempts.get(position)).claimId, null)
-    assert.deepEqual([await database.outbox.claim(10, 8), await heard()], [[], []])
+    assert.deepEqual([await database.outbox.claim(10), await heard()], [[], []])
     await open.commit()
     assert.equal((await database.attempts.get(position)).claimId, 'one')
     assert.deepEqual([(await takeMessages(database)).length, await heard()], [1, ['outbox']])
@@ -106,7 +106,7 @@ export const transactionCases: Cases = {
     const open = await begin(subject, (tx) => acceptJob(tx, account))
     assert.equal(open.answer.id, 1)
     await open.rollBack()
-    assert.deepEqual([await database.outbox.claim(10, 8), await heard()], [[], []])
+    assert.deepEqual([await database.outbox.claim(10), await heard()], [[], []])
     assert.equal(await database.trainingJobs.find(account.accountId, 1), null)
     assert.equal((await acceptJob(database, account)).id, 2)
   },

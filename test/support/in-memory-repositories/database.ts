@@ -4,6 +4,7 @@ import type { Database, Repositories } from '../../../src/repositories/database.
 import { accounts, auditEvents, datasets } from './accounts.ts'
 import { artifacts, models } from './artifacts.ts'
 import { attempts } from './attempts.ts'
+import { durableWork } from './durable-work.ts'
 import { idempotencyKeys } from './idempotency-keys.ts'
 import { jobAcceptance } from './job-acceptance.ts'
 import { outbox } from './outbox.ts'
@@ -73,6 +74,7 @@ export const inMemoryRepositories = {
   attempts,
   auditEvents,
   datasets,
+  durableWork,
   idempotencyKeys,
   jobAcceptance,
   jobEvents,

@@ -56,20 +56,6 @@ export const reaper = (db: Connection): InMemory<'reaper'> => ({
         .map(({ jobId, number }) => ({ jobId, number })),
     ),
 
-  /** There are no batches here. */
-  startedBatches: (pageSize?: number) =>
-    keysetPages({ id: '' }, pageSize ?? maxInPage, () => db.run('reaper.startedBatches', () => [] as { id: string }[])),
-
-  /** There are no evaluations here. */
-  startedEvaluations: (pageSize?: number) =>
-    keysetPages({ id: '' }, pageSize ?? maxInPage, () =>
-      db.run('reaper.startedEvaluations', () => [] as { id: string }[]),
-    ),
-
-  /** There are no exports here. */
-  startedExports: (pageSize?: number) =>
-    keysetPages({ id: '' }, pageSize ?? maxInPage, () => db.run('reaper.startedExports', () => [] as { id: string }[])),
-
   /** There are no model servers here. */
   listModelServers: () => db.run('reaper.listModelServers', () => []),
 })

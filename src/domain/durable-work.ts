@@ -1,0 +1,45 @@
+// Durable work: a row, and one workflow that ends the row before it closes. The parts that all kinds share read this table.
+import { inferenceBatchWorkflowPrefix } from './inference-batch.ts'
+import { evaluationWorkflowPrefix } from './model-evaluation.ts'
+import { exportWorkflowPrefix } from './model-export.ts'
+
+type WorkDescription = {
+  workflowType: string
+  /** The row's id follows. */
+  workflowPrefix: string
+  /** A row without `finished_at` is open. Work with `granted_at` may run. */
+  table: string
+  /**
+   * What one takes of the places that its account has for this kind, as a column or a number of the row. Null: it runs at once.
+   * An account has as many places as it may have running batches, and half of them while another account has an open batch.
+   */
+  places: string | null
+}
+
+export const durableWork = {
+  batch: {
+    workflowType: 'inferenceBatch',
+    workflowPrefix: inferenceBatchWorkflowPrefix,
+    table: 'inference_batches',
+    // The places of an evaluation are those of its batches.
+    places: 'case when evaluation_id is null then 1 else 0 end',
+  },
+  evaluation: {
+    workflowType: 'modelEvaluation',
+    workflowPrefix: evaluationWorkflowPrefix,
+    table: 'model_evaluations',
+    places: 'model_count',
+  },
+  export: {
+    workflowType: 'modelExport',
+    workflowPrefix: exportWorkflowPrefix,
+    table: 'model_exports',
+    places: null,
+  },
+} as const satisfies Record<string, WorkDescription>
+
+export type WorkKind = keyof typeof durableWork
+export type Work = { kind: WorkKind; id: string }
+
+export const workKinds = Object.keys(durableWork) as WorkKind[]
+export const workflowIdOf = ({ kind, id }: Work) => `${durableWork[kind].workflowPrefix}${id}`
