@@ -2,6 +2,8 @@
 // so the checks and limits are those of every client.
 import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isOpenEvaluation, type EvaluationStatus } from '../src/domain/model-evaluation.ts'
+import { isTerminal, type TrainingJobStatus } from '../src/domain/training-job-status.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 type NexusDependencies = { apiUrl: string; apiKey: string }
@@ -23,11 +25,18 @@ export type Shown = {
 }
 
 const kinds = {
-  fineTune: { path: '/v1/train', one: '/v1/train/jobs' },
-  evaluate: { path: '/v1/evaluations', one: '/v1/evaluations' },
+  fineTune: {
+    path: '/v1/train',
+    one: '/v1/train/jobs',
+    isOpen: (status: string) => !isTerminal(status as TrainingJobStatus),
+  },
+  evaluate: {
+    path: '/v1/evaluations',
+    one: '/v1/evaluations',
+    isOpen: (status: string) => isOpenEvaluation(status as EvaluationStatus),
+  },
 } as const
 
-const ended = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
 const askTimeoutMs = 30_000
 /** A young job is looked at often; an account's watchers stay far below the limit of requests of its key. */
 const firstLookMs = 500
@@ -49,7 +58,7 @@ export function createNexusActivities(service: NexusDependencies) {
       withHeartbeat(async () => {
         for (let pauseMs = firstLookMs; ; pauseMs = Math.min(pauseMs * 1.5, slowestLookMs)) {
           const shown = await ask(service, 'GET', `${kinds[kind].one}/${id}`)
-          if (ended.includes(shown.status)) return shown
+          if (!kinds[kind].isOpen(shown.status)) return shown
           await sleep(pauseMs, undefined, { signal: cancellationSignal() })
         }
       }),

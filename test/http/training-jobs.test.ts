@@ -370,6 +370,7 @@ test('what of a request has no effect is told by the answer and by events, and i
   })
   const json = {
     ...{ model_name: 'small', dataset_id: 'questions', enable_peft: false, gpu_config: { max_gpus: 2, max_nodes: 1 } },
+    train_type: 'memory_tuning',
     finetune_args: { learning_rte: 1, early_stopping: true, lora_alpha: 4 },
     peft_args: { r_value: 8, lora_alpha: 16, bias: 'all' },
   }
@@ -378,6 +379,7 @@ test('what of a request has no effect is told by the answer and by events, and i
     'finetune_args["learning_rte"] is not known and has no effect. Did you mean learning_rate?',
     'peft_args.bias: no effect here.',
     'enable_peft: false has no effect: an adapter is trained in any case.',
+    'train_type: memory_tuning has no effect: an adapter is trained in any case.',
   ])
   const [{ notes, spec } = assert.fail()] = accepted
   assert.deepEqual(
@@ -386,6 +388,14 @@ test('what of a request has no effect is told by the answer and by events, and i
   )
   assert.deepEqual([spec.args.r_value, spec.args.lora_alpha, spec.gpus], [8, 4, 2])
   assert.deepEqual(spec.args.early_stopping, { patience: 3, min_delta: 0 })
+})
+
+test('refuses another kind of training than the one there is', async () => {
+  const { call } = await startPublic({})
+  const json = { model_name: 'small', dataset_id: 'questions', train_type: 'dpo' }
+  const { status, json: refused } = await call('POST', '/v1/train', { json })
+  const says = 'train_type must be one of "memory_tuning", "memory_rag", "mome_mini".'
+  assert.deepEqual([status, refused.detail], [400, says])
 })
 
 test('one GPU is accepted where there is none, with a warning, and two are refused', async () => {

@@ -1,22 +1,24 @@
 // Filters and order of the list of jobs. They live in the address of the page.
+import type { components } from '../api/types.ts'
 
-export const statuses = [
-  'CREATED',
-  'QUEUED',
-  'LOADING DATA',
-  'TRAINING MODEL',
-  'SAVING MODEL',
-  'EVALUATING MODEL',
-  'COMPLETED',
-  'PARTIALLY COMPLETED',
-  'FAILED',
-  'CANCELLED',
-] as const
-export type Status = (typeof statuses)[number]
+export type Status = components['schemas']['TrainingJobSummary']['status']
 
-const ended: readonly string[] = ['COMPLETED', 'PARTIALLY COMPLETED', 'FAILED', 'CANCELLED']
-export const isOpen = (status: string) => !ended.includes(status)
-export const canResume = (status: string) => ended.includes(status) && status !== 'COMPLETED'
+/** In the order of a job's life. A state that the service gets must be added here. */
+const isFinal: Record<Status, boolean> = {
+  CREATED: false,
+  QUEUED: false,
+  'LOADING DATA': false,
+  'TRAINING MODEL': false,
+  'SAVING MODEL': false,
+  'EVALUATING MODEL': false,
+  COMPLETED: true,
+  'PARTIALLY COMPLETED': true,
+  FAILED: true,
+  CANCELLED: true,
+}
+export const statuses = Object.keys(isFinal) as Status[]
+export const isOpen = (status: string) => !isFinal[status as Status]
+export const canResume = (status: string) => !isOpen(status) && status !== 'COMPLETED'
 
 const groups = {
   all: () => true,

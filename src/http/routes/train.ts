@@ -50,15 +50,20 @@ export const trainRoutes = [
 
 type TrainBody = z.output<typeof TrainRequest>
 
-function argsOf({ finetune_args: sent, peft_args: peft, enable_peft: isPeft }: TrainBody) {
-  const full = {
+function argsOf({ finetune_args: sent, peft_args: peft, enable_peft: isPeft, train_type: type }: TrainBody) {
+  const ignored = (what: string) => ({
     code: 'argument_ignored',
-    message: 'enable_peft: false has no effect: an adapter is trained in any case.',
-  }
+    message: `${what} has no effect: an adapter is trained in any case.`,
+  })
   const given = Object.entries(sent?.args ?? {}).filter(([, value]) => (value ?? null) !== null)
   return {
     finetuneArgs: { ...peft?.args, ...Object.fromEntries(given) },
-    notes: [...(sent?.notes ?? []), ...(peft?.notes ?? []), ...(isPeft === false ? [full] : [])],
+    notes: [
+      ...(sent?.notes ?? []),
+      ...(peft?.notes ?? []),
+      ...(isPeft === false ? [ignored('enable_peft: false')] : []),
+      ...(type ? [ignored(`train_type: ${type}`)] : []),
+    ],
   }
 }
 

@@ -43,6 +43,9 @@ const Evaluation = named(
     .describe('How the tuned model and its base are evaluated at the end of the job'),
 )
 
+/** The kinds of training that the clients of the original platform name. */
+const oldTrainTypes = ['memory_tuning', 'memory_rag', 'mome_mini'] as const
+
 export const TrainRequest = named(
   'TrainRequest',
   z.object({
@@ -71,7 +74,10 @@ export const TrainRequest = named(
     integrations: Integrations.nullish().describe(
       'Trackers that the series, arguments and scores of the job are sent to',
     ),
-    train_type: z.string().max(256).nullish().describe('Accepted and ignored'),
+    train_type: z
+      .enum(oldTrainTypes)
+      .nullish()
+      .describe('Names of the original platform, without effect: each job trains an adapter on its rows'),
     enable_peft: z.boolean().nullish().describe('No effect: an adapter is trained in any case'),
     peft_args: SentPeftArgs.nullish().describe(
       'r_value, lora_alpha, lora_dropout and target_modules, where finetune_args has none',
