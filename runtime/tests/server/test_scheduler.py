@@ -11,6 +11,7 @@ from support.until import PATIENCE_S
 
 from anneal_runtime.server.decoding.batch import Joining, RowFailed, RunningBatch
 from anneal_runtime.server.decoding.cache import RowCache
+from anneal_runtime.server.decoding.pace import Pace
 from anneal_runtime.server.decoding.rows import Answer, GenerationRequest, Row, SamplingParams
 from anneal_runtime.server.decoding.scheduler import Scheduler
 from anneal_runtime.server.metrics import EngineMetrics
@@ -149,3 +150,29 @@ def test_a_row_that_leaves_a_slow_batch_answers_as_alone(
         scheduler._generate()
     (answer,) = cast(list[Answer], answers.get())
     assert answer.text == alone
+
+
+@torch.inference_mode()
+def test_a_row_that_ends_in_a_part_of_a_step_is_answered_though_others_are_read(
+    tiny: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, answers = tiny.engine, Queue[list[Answer] | Exception]()
+    assert engine.generator is not None and engine.scheduler._batch is not None
+    forward = engine.scheduler._batch._forward
+    batch = RunningBatch(forward, engine.generator.grammars, engine.generator.vocabulary)
+    scheduler = Scheduler(batch, 16, EngineMetrics())
+    # Each call of a step takes the token of one row.
+    monkeypatch.setattr(Pace, "most_grammar_s", 0.0)
+    (ids,) = prompt_tokens(engine.tokenizer, ["The red chair is"])
+
+    def ask(max_tokens: int) -> None:
+        scheduler._admission.add(request_of([ids], answers.put, max_tokens, "one"))
+
+    ask(2)
+    ask(3)
+    scheduler._generate()
+    assert batch.rows[0].answer is not None and answers.empty()
+    ask(1)
+    while batch.rows:
+        scheduler._generate()
+    assert sorted(cast(list[Answer], answers.get_nowait())[0].token_count for _ in range(3)) == [1, 2, 3]

@@ -209,7 +209,9 @@ class Scheduler:
             row.show()
             if row.answer is not None:
                 self._finish(row)
-        batch.drop([row.answer is not None or row.request.cancelled for row in batch.rows])
+        # A row may have its answer from a part of a step. It is finished when the whole step is done.
+        done = {row for row in stepped if row.answer is not None}
+        batch.drop([row in done or row.request.cancelled for row in batch.rows])
 
     def _finish(self, row: Row) -> None:
         request, answer = row.request, row.answer
