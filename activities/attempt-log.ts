@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attempt } from '../src/domain/training-job.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
-import type { FineTuneDependencies } from './fine-tune.ts'
+import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 
 /** A longer log keeps its end, which says what went wrong. */
 export const logLimitBytes = 4 * 1024 * 1024

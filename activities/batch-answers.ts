@@ -3,7 +3,7 @@
 import { ApplicationFailure } from '@temporalio/activity'
 import type { BatchCompletionInput, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
-import { answerLines, type AnsweredLine, type LineInput } from './request-lines.ts'
+import { answerLines, type AnswerLine } from './request-lines.ts'
 import { partialCompletions, type Completions } from './partial-completions.ts'
 import { answerOthers, type Answered } from './refused-items.ts'
 
@@ -18,8 +18,7 @@ export type Infer = {
     input: Asker & { modelName: string | null; texts: string[]; onLong: 'cut' | 'refuse' },
     signal: AbortSignal,
   ): Promise<number[][]>
-  /** Answers one line of a batch of requests. Throws what a later try may mend. */
-  answerLine(input: Asker & LineInput, signal: AbortSignal): Promise<AnsweredLine>
+  answerLine: AnswerLine
 }
 
 type Chunk = { start: number; items: readonly string[]; signal: AbortSignal }

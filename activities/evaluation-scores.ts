@@ -1,6 +1,6 @@
 // Scores of the answers of one chunk: by functions, and by models where a grader asks one.
-import { graderName, type Grader, type GraderOf } from '../src/domain/grader.ts'
-import type { EvaluatedRow, ModelEvaluation, ScoredAnswer } from '../src/domain/model-evaluation.ts'
+import { graderName, type Grader, type GraderOf, type ScoredAnswer } from '../src/domain/grader.ts'
+import type { EvaluatedRow, ModelEvaluation } from '../src/domain/model-evaluation.ts'
 import { filledCharacters } from '../src/domain/item-template.ts'
 import { asksModel, type AskingGrader, type Graded } from '../src/grading/compile-graders.ts'
 import type { Grading } from '../src/grading/grading-threads.ts'

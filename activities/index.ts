@@ -1,5 +1,6 @@
 // All activities; their dependencies are passed in.
-import { createFineTuneActivities, type FineTuneDependencies } from './fine-tune.ts'
+import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
+import { createFineTuneActivities } from './fine-tune.ts'
 import { createRetentionActivities, type RetentionDependencies } from './retention.ts'
 import { createInferenceBatchActivities, type InferenceBatchDependencies } from './inference-batches.ts'
 import { createModelEvaluationActivities, type ModelEvaluationDependencies } from './model-evaluations.ts'

@@ -4,7 +4,7 @@ import { invalidDataReason, rowReader, unreadNote, type DatasetReport } from '..
 import { storageFull } from '../src/domain/storage-full.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
 import { allExist } from './artifact-files.ts'
-import type { FineTuneDependencies } from './fine-tune.ts'
+import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 import { createPreparationPlaces } from './preparation-places.ts'
 
 export type PrepareDependencies = Pick<FineTuneDependencies, 'database' | 'datasets' | 'storage'> & {

@@ -10,7 +10,7 @@ import {
 } from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
 import { boundedTries } from './bounded-tries.ts'
-import type { FineTuneDependencies } from './fine-tune.ts'
+import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 
 /** The model that an artifact becomes. */
 export function modelOf(

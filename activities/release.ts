@@ -3,7 +3,7 @@ import type { AttemptOutcome } from '../src/domain/attempt-outcome.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 import { describeAttemptEnd } from './attempt-cause.ts'
 import { keepLog, logLimitBytes } from './attempt-log.ts'
-import type { FineTuneDependencies } from './fine-tune.ts'
+import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 export type ReleaseDependencies = Pick<FineTuneDependencies, 'database' | 'trainers' | 'storage'> & {

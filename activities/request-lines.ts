@@ -1,12 +1,17 @@
 // The lines of a chunk of a batch of requests: each is a request of its own, with a line of its own as its answer.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BatchEndpoint, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
-import type { Infer } from './batch-answers.ts'
 
 /** `id` names the answer: the same for every try. */
-export type LineInput = { id: string; endpoint: BatchEndpoint; line: string }
+type LineInput = { id: string; endpoint: BatchEndpoint; line: string }
 /** One line of JSON, for the file of answers or for that of errors. */
-export type AnsweredLine = { isError: boolean; text: string }
+type AnsweredLine = { isError: boolean; text: string }
+
+/** Answers one line of a batch of requests. Throws what a later try may mend. */
+export type AnswerLine = (
+  input: Pick<InferenceBatch, 'accountId' | 'apiKeyId'> & LineInput,
+  signal: AbortSignal,
+) => Promise<AnsweredLine>
 
 const maxChunkCharacters = 64 << 20
 const tooLarge =
@@ -20,7 +25,7 @@ type LineBatch = Pick<InferenceBatch, 'id' | 'accountId' | 'apiKeyId'> & {
 
 /** @throws the first error that a later try may mend */
 export async function answerLines(
-  infer: Pick<Infer, 'answerLine'>,
+  infer: { answerLine: AnswerLine },
   { id: batchId, accountId, apiKeyId, request }: LineBatch,
   { start, items, signal }: { start: number; items: readonly string[]; signal: AbortSignal },
 ): Promise<ChunkResults> {

@@ -8,7 +8,7 @@ import { totalSteps } from '../src/domain/training-args.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 import { describeAttemptEnd } from './attempt-cause.ts'
 import { copyLog } from './attempt-log.ts'
-import type { FineTuneDependencies } from './fine-tune.ts'
+import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 import { withHeartbeat } from './heartbeat.ts'
 
 const lastCopyTimeoutMs = 10_000

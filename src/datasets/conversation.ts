@@ -1,7 +1,7 @@
 // A row with messages, in OpenAI's fine-tuning format, in that of ShareGPT, or divided into prompt and completion as TRL does. Every assistant message is trained on,
 // with the messages before it as input.
 import { plainChat, toolOnWire, type ChatTool } from '../domain/chat.ts'
-import type { DatasetRow, ReadRow } from './dataset-row.ts'
+import type { DatasetRow, ReadRow } from './read-row.ts'
 import { readMessage, type ReadMessage } from './message.ts'
 import { isAbsent, type Field, type FieldName, type listNames, type RowFields, type RowProblem } from './row-fields.ts'
 import { quoted } from './shown-names.ts'

@@ -3,7 +3,7 @@ import { parse as parseCsv } from 'csv-parse'
 import { pipeline } from 'node:stream/promises'
 import { headerProblem, rowOf, separatorOf } from './csv-header.ts'
 import { notUtf8 } from './file-text.ts'
-import type { RawRow } from './read-dataset.ts'
+import type { RawRow } from './raw-row.ts'
 
 const batchRows = 256
 /** Large cells lie outside of the heap, so its limit does not bound a batch of them. */

@@ -1,29 +1,12 @@
 // The formats that a row of a data set may have, and what the trainer gets from each.
-import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
 import { isPromptOfMessages, readConversation, readPromptAndCompletion } from './conversation.ts'
 import { missingColumn } from './missing-field.ts'
 import { readPair, readText } from './pair-row.ts'
-import {
-  fieldsOf,
-  isAbsent,
-  isList,
-  isObject,
-  leftOver,
-  listNames,
-  type FieldName,
-  type RowProblem,
-} from './row-fields.ts'
+import type { DatasetRow } from './read-row.ts'
+import { fieldsOf, isAbsent, isList, isObject, leftOver, listNames, type RowProblem } from './row-fields.ts'
 
 export type { RowProblem } from './row-fields.ts'
-
-/** `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them. */
-export type Conversation = { messages: ChatMessage[]; learned: number[]; tools?: ReturnType<typeof toolOnWire>[] }
-
-/** For a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
-export type DatasetRow = { input: string; output: string; conversation?: Conversation }
-
-/** The result of a form of rows. `read`: the fields that the form has used. */
-export type ReadRow = { row: DatasetRow; read: readonly FieldName[] }
+export type { Conversation, DatasetRow } from './read-row.ts'
 
 /**
  * Turns a row of any format into input and output. A `text` row trains on its whole text.

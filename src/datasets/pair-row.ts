@@ -1,6 +1,6 @@
 // Rows with an answer and what stands before it, in fields of their own, and rows of plain text.
 import { conversationOf, maxMessages } from './conversation.ts'
-import type { DatasetRow, ReadRow } from './dataset-row.ts'
+import type { DatasetRow, ReadRow } from './read-row.ts'
 import { missingField } from './missing-field.ts'
 import {
   answerNames,

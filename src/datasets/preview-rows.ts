@@ -4,7 +4,8 @@ import type { PreviewedMessage, PreviewedRow, RowPreview, MarkedText, TemplatedR
 import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
 import { isProblem, readDatasetRow, type Conversation } from './dataset-row.ts'
-import { readDataset, type RawRow } from './read-dataset.ts'
+import type { RawRow } from './raw-row.ts'
+import { readDataset } from './read-dataset.ts'
 import { loadTokenizer, type TokenizerSource } from './token-sample.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */

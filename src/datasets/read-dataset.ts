@@ -5,9 +5,7 @@ import { defaultDatasetLimits } from './dataset-limits.ts'
 import { createElementReader, type ElementBytes } from './json-rows.ts'
 import { FileTextError, notUtf8, textOfFile } from './file-text.ts'
 import { parseRow } from './row-json.ts'
-
-/** `line` counts from 1. A row that could not be read has a `problem` instead of a value. */
-export type RawRow = { line: number; value: unknown } | { line: number; problem: string }
+import type { RawRow } from './raw-row.ts'
 
 /** Longer rows are refused, because a row has to fit into memory. */
 const rowLimitBytes = 16 * 1024 * 1024

@@ -5,7 +5,8 @@ import { isProblem, readDatasetRow, type DatasetRow, type RowProblem } from './d
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
-import { readDataset, type RawRow } from './read-dataset.ts'
+import type { RawRow } from './raw-row.ts'
+import { readDataset } from './read-dataset.ts'
 import { createTokenSample, type TokenizerSource } from './token-sample.ts'
 import { createUnreadFields } from './unread-fields.ts'
 

@@ -4,7 +4,7 @@ import { chunkSize, type ChunkLocation } from './chunk-layout.ts'
 import { textOf, type EvalCriterion, type TemplateMessage } from './eval-criteria.ts'
 import { filled, roomForItem, valueAt } from './item-template.ts'
 import { parsedJson } from './parsed-json.ts'
-import type { ScoredAnswer } from './model-evaluation.ts'
+import type { ScoredAnswer } from './grader.ts'
 
 type Json = Record<string, unknown>
 

@@ -108,3 +108,6 @@ export const graderName = ({ name, type }: Pick<Grader, 'name' | 'type'>) => nam
 
 /** Scores by the name of the grader, from 0 (bad) to 1 (good); null where the grader cannot score the row. */
 export type Scores = Record<string, number | null>
+
+/** `output` is null, with the reason in `error`, when the model refused the row. */
+export type ScoredAnswer = { output: string | null; error: string | null; scores: Scores }

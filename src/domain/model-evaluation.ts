@@ -1,7 +1,7 @@
 // Evaluations of models on a data set: accepted by a request, answered as batches, scored in chunks, summarised at the end.
 import type { ChunkLocation } from './chunk-layout.ts'
 import type { EvalRunRequest, RunSummary } from './eval-run.ts'
-import type { Grader, Scores } from './grader.ts'
+import type { Grader } from './grader.ts'
 
 export const evaluationStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
 /** QUEUED: its rows are not chosen yet. */
@@ -74,9 +74,6 @@ export type ModelEvaluation = {
 }
 
 export type EvaluatedRow = { input: string; expected: string }
-
-/** `output` is null, with the reason in `error`, when the model refused the row. */
-export type ScoredAnswer = { output: string | null; error: string | null; scores: Scores }
 
 export const evaluationWorkflowPrefix = 'evaluation-'
 export const evaluationWorkflowId = (evaluationId: string) => `${evaluationWorkflowPrefix}${evaluationId}`

@@ -5,10 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { identify, type ProcessIdentity } from '../../tools/pid-lock.mjs'
 import { lastLogLine } from './logs.ts'
 import { endProcess } from './end-process.ts'
+import type { ProcessName } from './process-names.ts'
 import { StartError } from './start-error.ts'
-
-export const processNames = ['postgres', 'temporal', 's3', 'api', 'worker'] as const
-export type ProcessName = (typeof processNames)[number]
 
 export type ChildSpec = {
   name: ProcessName

@@ -1,5 +1,5 @@
 // HOME/connection.json: everything a client needs, there only while the stack is ready.
-import type { ProcessName } from './child.ts'
+import type { ProcessName } from './process-names.ts'
 import { readJson, remove, type Home } from './data-directory.ts'
 
 export type Connection = {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive, type ProcessIdentity } from '../../tools/pid-lock.mjs'
-import type { ProcessName } from './child.ts'
+import type { ProcessName } from './process-names.ts'
 
 const pollMs = 25
 

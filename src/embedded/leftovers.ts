@@ -1,6 +1,7 @@
 // HOME/children.json names the servers that run, so that the next start or stop can end those of a killed supervisor.
 import { isAlive, type ProcessIdentity } from '../../tools/pid-lock.mjs'
-import { processNames, type Child, type ProcessName } from './child.ts'
+import type { Child } from './child.ts'
+import { processNames, type ProcessName } from './process-names.ts'
 import { endProcess } from './end-process.ts'
 import { readJson, remove, writePrivately, type Home } from './data-directory.ts'
 

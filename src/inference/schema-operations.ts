@@ -2,7 +2,7 @@
 import { fitsSchema } from '../domain/answer-schema/fits.ts'
 import { bytes, leastBytes, type Prices } from '../domain/answer-schema/least-bytes.ts'
 import type { AnswerSchema } from '../domain/answer-schema/nodes.ts'
-import type { Kind, Steps } from '../domain/answer-schema/work.ts'
+import type { Kind, Steps } from '../domain/answer-schema/steps.ts'
 import type { CallsOf, SchemaShape } from '../domain/answer-shape.ts'
 import type { CallFormat } from '../domain/tools/call-format.ts'
 import type { ReadCall } from '../domain/tools/call-reader.ts'

@@ -1,6 +1,7 @@
 // Work on the schemas of requests: the event loop does what takes it a few milliseconds, a thread does the rest.
 import type { AnswerSchema } from '../domain/answer-schema/nodes.ts'
-import { TooMuchWork, workAtOnce, type Work } from '../domain/answer-schema/work.ts'
+import { TooMuchWork } from '../domain/answer-schema/steps.ts'
+import { workAtOnce, type Work } from '../domain/answer-schema/work.ts'
 import { mapSchemas, schemasOf, type AskedSchema, type CallsOf, type SchemaShape } from '../domain/answer-shape.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { createThreads, neededTooMuchMemory, within } from '../worker-thread-pool.ts'

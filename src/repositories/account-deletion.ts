@@ -1,7 +1,7 @@
 // Removes everything that belongs to an account. Every step may be repeated and holds at most a page of jobs in memory.
 import { workKinds } from '../domain/durable-work.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { createDurableWorkRepository } from './durable-work.ts'
 import { requestBucketKey } from './rate-limits.ts'
 

@@ -1,7 +1,7 @@
 import type { Priority } from '../domain/priority.ts'
 import { scopes, type Scope } from '../domain/scopes.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 export type Account = { id: string; name: string; priority: Priority; createdAt: Date }
 

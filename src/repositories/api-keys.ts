@@ -1,6 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Scope } from '../domain/scopes.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** The parts of a key that may be shown. */
 export type ApiKey = {

@@ -1,6 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Artifact, ArtifactFile, ArtifactKind, EvaluationRow } from '../domain/training-job.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 export const createArtifactRepository = (db: Connection) => ({
   async create(artifact: Omit<Artifact, 'createdAt' | 'committedAt' | 'verifiedAt'>) {

@@ -5,7 +5,7 @@ import { ServiceError } from '../domain/service-error.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
 import { notify } from './notifications.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 type Position = { jobId: number; number: number }
 type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }

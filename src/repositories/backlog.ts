@@ -1,4 +1,4 @@
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** Waiting work of all accounts. Ages are those of the oldest in seconds; 0 when nothing waits. */
 export type Backlog = {

@@ -1,6 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { ApiKeyRecord } from './accounts.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** A live session with the key that it acts for. */
 export type ConsoleSessionRecord = {

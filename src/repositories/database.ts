@@ -1,7 +1,7 @@
 // The only folder with Prisma code. Repositories take the connection or a transaction and return plain domain objects.
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
-import { PrismaClient, type Prisma } from '../../generated/prisma/client.ts'
+import { PrismaClient } from '../../generated/prisma/client.ts'
 import { createAccountDataRepository } from './account-deletion.ts'
 import { createAccountRepository } from './accounts.ts'
 import { createApiKeyRepository } from './api-keys.ts'
@@ -9,6 +9,7 @@ import { createArtifactRepository } from './artifacts.ts'
 import { createAttemptRepository } from './attempts.ts'
 import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
+import type { Connection } from './connection.ts'
 import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
 import { createInstallationRepository } from './installation.ts'
@@ -45,8 +46,6 @@ import { createWebhookDeliveryRepository } from './webhook-deliveries.ts'
 import { createWebhookRepository } from './webhooks.ts'
 
 const checkTimeoutMs = 2000
-
-export type Connection = Prisma.TransactionClient
 
 /** `run` executes the prepared statements of hot paths, in the same transaction as `db`. */
 const createRepositories = (db: Connection, run: RunStatement) => ({

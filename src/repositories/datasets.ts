@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { DatasetReport, ListedDataset, ListedVersion } from '../domain/dataset-report.ts'
 import type { FilePurpose } from '../domain/file-purpose.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { hiddenDatasets, listDatasets, listVersions } from './dataset-statements.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 

@@ -1,6 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { durableWork, workflowIdOf, type Work, type WorkKind } from '../domain/durable-work.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { firstId, keysetPages } from './keyset-pages.ts'
 import { notify } from './notifications.ts'
 import { createOutboxRepository } from './outbox.ts'

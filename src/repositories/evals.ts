@@ -1,7 +1,7 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Eval, EvalDefinition } from '../domain/eval-run.ts'
 import { readPage, textBytes, type Page as Found } from './byte-pages.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 type NewEval = Pick<Eval, 'id' | 'accountId' | 'name' | 'metadata' | 'definition'>
 type Page = { after: string | null; limit: number; isOldestFirst: boolean; sortedBy: 'createdAt' | 'updatedAt' }

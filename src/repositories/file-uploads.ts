@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { uploadLimits, type FileUpload, type UploadPart } from '../domain/file-upload.ts'
 import type { UploadPurpose } from '../domain/file-purpose.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 type NewUpload = Pick<FileUpload, 'id' | 'accountId' | 'fileName' | 'purpose' | 'sizeBytes' | 'lifeSeconds'>
 type Row = Omit<FileUpload, 'sizeBytes' | 'purpose'> & { sizeBytes: bigint; purpose: string }

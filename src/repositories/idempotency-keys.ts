@@ -1,5 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 export type IdempotencyRecord = { requestHash: Uint8Array; response: unknown }
 type Key = { accountId: string; key: string }

@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { BatchKind, BatchRequest, BatchState, ChunkResults, InferenceBatch } from '../domain/inference-batch.ts'
 import { ServiceError } from '../domain/service-error.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { notify } from './notifications.ts'
 
 export const createInferenceBatchRepository = (db: Connection) => ({

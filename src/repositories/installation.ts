@@ -1,4 +1,4 @@
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 export const createInstallationRepository = (db: Connection) => ({
   /** Never changes by itself. A copy of the database has the same id. */

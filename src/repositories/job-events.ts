@@ -1,5 +1,5 @@
 import type { JobEvent } from '../domain/training-job.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 export type NewJobEvent = Pick<JobEvent, 'kind' | 'actor'> &
   Partial<Pick<JobEvent, 'status' | 'attempt' | 'reason' | 'message'>>

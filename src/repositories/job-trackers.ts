@@ -1,6 +1,6 @@
 // Queries of the tracker sender. Only the worker that has claimed a tracker sends to it, and only its claim writes.
 import type { JobTracker, TrackerState } from '../domain/tracker.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** `claim` distinguishes this claim from a later one. */
 export type ClaimedTracker = JobTracker & { claim: string }

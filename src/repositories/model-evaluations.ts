@@ -1,4 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
+import type { ScoredAnswer } from '../domain/grader.ts'
 import type {
   EvaluationEnding,
   EvaluationPlan,
@@ -6,11 +7,10 @@ import type {
   EvaluationStatus,
   EvaluationSummary,
   ModelEvaluation,
-  ScoredAnswer,
 } from '../domain/model-evaluation.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import { readPage, textBytes, type Page } from './byte-pages.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { notify } from './notifications.ts'
 
 type NewEvaluation = Pick<

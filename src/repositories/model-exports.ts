@@ -1,6 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { ExportedFile, ExportStatus, MergeRequest, ModelExport } from '../domain/model-export.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 type NewExport = Pick<ModelExport, 'id' | 'accountId' | 'modelName' | 'request'>
 type Run = { id: string; number: number }

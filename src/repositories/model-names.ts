@@ -1,7 +1,7 @@
 // Custom names of tuned models: their versions, which a trigger on models numbers, and their aliases.
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { ModelAlias, ModelVersion } from '../domain/training-job.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 export const createModelNameRepository = (db: Connection) => ({
   /** Locks the name until the transaction ends. @returns false when the account has no such name */

@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { loadingModel } from '../domain/pending-reason.ts'
 import { notify } from './notifications.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 type ModelServerState = 'starting' | 'ready' | 'stopping' | 'stopped' | 'failed'
 

@@ -1,7 +1,7 @@
 import type { JobScores } from '../domain/model-evaluation.ts'
 import { parseModelReference } from '../domain/model-reference.ts'
 import type { ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import type { RunStatement } from './prepared-sql.ts'
 
 /** Sorts after every model. */

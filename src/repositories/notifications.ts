@@ -3,7 +3,7 @@
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 const channels = [
   ...(['outbox', 'work', 'slots', 'model_servers', 'stored_rows', 'webhooks', 'training_jobs', 'access_ends'] as const),

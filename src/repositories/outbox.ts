@@ -1,5 +1,5 @@
 import type { Work } from '../domain/durable-work.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { notify } from './notifications.ts'
 
 /** A message to Temporal, committed with the change that it announces. */

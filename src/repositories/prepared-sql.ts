@@ -1,6 +1,6 @@
 // Prepared SQL of the hot paths, on Prisma's connections. Prisma's own overhead takes as long as such a statement.
 import type pg from 'pg'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** The text has numbered parameters. The name must be unique to the text. */
 export type Statement = { name: string; text: string }

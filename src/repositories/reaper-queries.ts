@@ -2,7 +2,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import { fineTuneWorkflowId, fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { keysetPages } from './keyset-pages.ts'
 
 /** Literals, so that the planner sees that a partial index covers the condition. */

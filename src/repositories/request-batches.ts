@@ -1,7 +1,7 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { BatchEndReason, BatchFile, RequestBatch } from '../domain/inference-batch.ts'
 import { readPage, textBytes, type Page } from './byte-pages.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { plain } from './inference-batches.ts'
 import { notify } from './notifications.ts'
 

@@ -1,7 +1,7 @@
 // Deletes old rows in portions, so that no lock is held for long. Each function may be repeated.
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { ArtifactFile } from '../domain/training-job.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 type OldArtifact = { id: string; files: ArtifactFile[] }
 type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }

@@ -1,5 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** `response` is as it was answered; `conversation` holds its input, its output and all before them. */
 export type StoredResponse = { conversation: unknown[]; response: unknown }

@@ -1,5 +1,5 @@
 import type { StoredItem } from '../domain/stored-data.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { firstId, keysetPages } from './keyset-pages.ts'
 import { notify } from './notifications.ts'
 

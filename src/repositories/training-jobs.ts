@@ -2,7 +2,7 @@ import { Prisma } from '../../generated/prisma/client.ts'
 import { mayMove, openStatuses, type TrainingJobStatus } from '../domain/training-job-status.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { PreparedData, TrainingJob, TrainingJobSummary, TrainingSpec } from '../domain/training-job.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import type { RunStatement } from './prepared-sql.ts'
 import { findJob, findJobs, listJobs } from './training-job-statements.ts'
 

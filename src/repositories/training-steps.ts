@@ -1,5 +1,5 @@
 import type { TrainingStep } from '../domain/training-job.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 import { metricOf, type MetricRow } from './job-details.ts'
 import { keysetPages } from './keyset-pages.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'

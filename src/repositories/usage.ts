@@ -1,5 +1,5 @@
 import type { UsageAmount, UsageDimension, UsageEntry } from '../domain/usage.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** A dimension is '' when it is not grouped by. `apiKeyId` is '' for work without a key. */
 export type UsageGroup = { day: string; key: string; model: string }

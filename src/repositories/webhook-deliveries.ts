@@ -2,7 +2,7 @@
 // locks the endpoint before its deliveries.
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { DeliveryAttempt, WebhookDelivery, WebhookEndpoint } from '../domain/webhook.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 /** `claim` distinguishes this claim from a later one. */
 export type ClaimedEndpoint = Pick<WebhookEndpoint, 'id' | 'url' | 'secrets'> & { claim: string }

@@ -9,7 +9,7 @@ import type {
 } from '../domain/webhook.ts'
 import { retryWindowMs } from '../domain/webhook.ts'
 import { notify } from './notifications.ts'
-import type { Connection } from './database.ts'
+import type { Connection } from './connection.ts'
 
 type NewWebhook = Pick<WebhookEndpoint, 'id' | 'accountId' | 'url' | 'description' | 'statuses' | 'secrets'>
 type WebhookChanges = Partial<Pick<WebhookEndpoint, 'url' | 'description' | 'statuses' | 'secrets'>>

@@ -7,7 +7,6 @@ import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Activity } from './activity.ts'
-import type { MadeKeyEnd } from './admin/key-end.ts'
 import type { BatchBeginnings } from './batches/beginnings.ts'
 import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
@@ -17,6 +16,12 @@ import type { HasRows } from './stored-data/has-rows.ts'
 import type { SearchRows } from './stored-data/search-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
 import type { CallRules } from './webhooks/exchange.ts'
+
+/**
+ * The latest end of a key that a key or a session makes. `maker`: with the key or the session. `key`: with the
+ * key, also if a session made them for it. `nothing`: with nothing.
+ */
+export type MadeKeyEnd = 'maker' | 'key' | 'nothing'
 
 type ServiceSettings = {
   secret: string

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAttemptActivities } from '../../activities/attempts.ts'
-import type { FineTuneDependencies } from '../../activities/fine-tune.ts'
+import type { FineTuneDependencies } from '../../activities/fine-tune-dependencies.ts'
 import { createRowPreparation } from '../../activities/prepare-rows.ts'
 import { ComputeError } from '../../src/compute/errors.ts'
 

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { isProblem, readDatasetRow } from '../../src/datasets/dataset-row.ts'
-import { readDataset, type RawRow } from '../../src/datasets/read-dataset.ts'
+import type { RawRow } from '../../src/datasets/raw-row.ts'
+import { readDataset } from '../../src/datasets/read-dataset.ts'
 
 /** Reads in chunks of one to seven bytes, so that every boundary falls somewhere unpleasant. */
 async function read(file: string | Buffer, chunkBytes = 3): Promise<RawRow[]> {

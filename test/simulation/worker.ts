@@ -1,7 +1,8 @@
 // A worker process of a schedule: activities, workflow tasks and loops. All code of the product here is real.
 import { defaultFailureConverter, defaultPayloadConverter, noopMetricMeter } from '@temporalio/common'
 import { Activity } from '@temporalio/worker/lib/activity.js'
-import { createFineTuneActivities, type FineTuneDependencies } from '../../activities/fine-tune.ts'
+import { createFineTuneActivities } from '../../activities/fine-tune.ts'
+import type { FineTuneDependencies } from '../../activities/fine-tune-dependencies.ts'
 import { createReaperActivities } from '../../activities/reaper.ts'
 import type { Notifications } from '../../src/repositories/notifications.ts'
 import type { Log } from '../../src/log.ts'

@@ -1,8 +1,7 @@
 import { threadVariables } from '../thread-variables.ts'
-import type { LocalSpec } from './launch.ts'
-import type { LocalOptions } from './local-runs.ts'
+import type { RunSpec } from '../run.ts'
 
-type Machine = Pick<LocalOptions, 'env' | 'pythonPath'>
+type Machine = { env: Record<string, string>; pythonPath: string }
 
 /** The part of a run's environment that does not depend on the run. */
 export function machineEnvironment(machine: Machine): Record<string, string> {
@@ -19,8 +18,8 @@ export function machineEnvironment(machine: Machine): Record<string, string> {
 
 /** A clean environment: only the spec's variables and those of the machine (PATH, HF_HOME, CUDA_VISIBLE_DEVICES). */
 export function programEnvironment(
-  spec: LocalSpec,
-  machine: Machine & Pick<LocalOptions, 'modelsDir'> & { workDir: string },
+  spec: RunSpec & { replicas?: number },
+  machine: Machine & { modelsDir: string; workDir: string },
 ): Record<string, string> {
   return {
     HOME: machine.workDir,

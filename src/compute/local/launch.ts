@@ -4,14 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ComputeError } from '../errors.ts'
 import { programEnvironment } from './environment.ts'
-import type { Launched, RunSpec } from '../run.ts'
-import type { LocalOptions } from './local-runs.ts'
+import type { Launched } from '../run.ts'
+import type { LocalOptions, LocalSpec } from './local-options.ts'
 import { discardClaim, prepareClaim, readRecord, readRunSnapshot, unknownUid } from './run-folder.ts'
 
 const watcherPath = fileURLToPath(new URL('watch_run.py', import.meta.url))
 const watcherStartTimeoutMs = 30_000
-
-export type LocalSpec = RunSpec & { replicas?: number }
 
 export async function launchRun(options: LocalOptions, spec: LocalSpec): Promise<Launched> {
   const folder = join(options.runsDir, spec.name)

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { ModelServerCompute } from '../model-servers.ts'
 import type { TrainerCompute } from '../trainers.ts'
 import { createLocalRuns } from './local-runs.ts'
-import type { LocalComputeOptions } from './local-runs.ts'
+import type { LocalComputeOptions } from './local-options.ts'
 
 export type { LocalComputeOptions }
 

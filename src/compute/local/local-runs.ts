@@ -1,40 +1,22 @@
 // Runs as detached processes of this machine, each with a folder HOME/runs/<name>, which any later worker finds again.
 import { mkdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { ComputeError } from '../errors.ts'
 import { assertRunName, isRunName } from '../run-name.ts'
 import { isEndState } from '../run.ts'
 import type { Launched, LogRange, LogSlice, RunProgram, RunRef, RunState, RunSummary, WatchOptions } from '../run.ts'
 import type { TerminateOptions, Terminated } from '../trainers.ts'
 import { launchRun } from './launch.ts'
-import type { LocalSpec } from './launch.ts'
+import { withDefaults, type LocalComputeOptions, type LocalOptions, type LocalSpec } from './local-options.ts'
 import { readLogSlice } from './logs.ts'
 import { createOrphanEnder } from './orphan-processes.ts'
-import type { Prepared } from './prepared.ts'
 import { removeEnded } from './remove-ended.ts'
 import { isAnotherRun, readRecord, readRunSnapshot } from './run-folder.ts'
 import type { RunSnapshot } from './run-folder.ts'
 import { readRunState } from './run-state.ts'
 import { terminateRun } from './terminate.ts'
 import { createRunWatcher } from './watch.ts'
-
-export type LocalComputeOptions = {
-  home: string
-  /** An absolute path, or a name on the PATH of `env`. */
-  python: string
-  /** The folder that holds the Python package `anneal_runtime`. */
-  pythonPath: string
-  modelsDir: string
-  /** Variables of this machine that programs inherit: PATH, HOME, HF_HOME, CUDA_VISIBLE_DEVICES. */
-  env?: Record<string, string>
-  programs?: Record<RunProgram, readonly string[]>
-  /** Starts the programs faster, except those of `programs`. */
-  prepared?: Prepared | null
-  logLimitBytes?: number
-  /** A program's children may outlive it by this time. Then they get SIGKILL. */
-  orphanGraceMs?: number
-}
 
 /** The verbs for the runs of one program. */
 export function createLocalRuns(given: LocalComputeOptions, program: RunProgram) {
@@ -58,26 +40,6 @@ export function createLocalRuns(given: LocalComputeOptions, program: RunProgram)
     close: () => options.prepared?.close(),
   }
 }
-
-function withDefaults(options: LocalComputeOptions, program: RunProgram) {
-  const module = { trainer: 'anneal_runtime.trainer', 'model-server': 'anneal_runtime.server' }[program]
-  const given = options.programs?.[program]
-  return {
-    program,
-    command: given ?? [options.python, '-m', module],
-    module: given === undefined ? module : null,
-    prepared: options.prepared ?? null,
-    runsDir: join(resolve(options.home), 'runs'),
-    python: options.python,
-    pythonPath: resolve(options.pythonPath),
-    modelsDir: resolve(options.modelsDir),
-    env: options.env ?? {},
-    logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,
-    orphanGraceMs: options.orphanGraceMs ?? 5_000,
-  }
-}
-
-export type LocalOptions = ReturnType<typeof withDefaults>
 
 async function probe(runsDir: string, run: RunRef, onSnapshot?: (snapshot: RunSnapshot) => void): Promise<RunState> {
   try {

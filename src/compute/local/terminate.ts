@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sinceBootMs } from '../../monotonic-clock.ts'
 import type { RunRef } from '../run.ts'
 import type { TerminateOptions } from '../trainers.ts'
-import type { LocalOptions } from './local-runs.ts'
+import type { LocalOptions } from './local-options.ts'
 import { isGroupAlive, isProcessAlive, sendSignal } from './processes.ts'
 import type { ProcessIdentity } from './processes.ts'
 import {

@@ -1,6 +1,6 @@
 // Matches a pattern in time that is linear in the text: a backtracking match of a user's pattern could hold the process.
 import { BadPattern, type CharacterSet, type Pattern } from './pattern.ts'
-import { newWork, spend, type Steps } from './work.ts'
+import { mostSteps, spend, type Steps } from './steps.ts'
 
 /** Each state either reads a character and goes on, or goes on to several states at once. The last state accepts. */
 type State = { set: CharacterSet; next: number } | { skips: number[] }
@@ -11,7 +11,7 @@ const maxStates = 4000
 const stepsOfState = 10
 
 /** @throws BadPattern when the pattern is too large, TooMuchWork */
-export function automatonOf(pattern: Pattern, work: Steps = newWork()): Automaton {
+export function automatonOf(pattern: Pattern, work: Steps = { left: mostSteps.read }): Automaton {
   const states: State[] = [{ skips: [] }]
   const add = (state: State) => {
     if (states.length >= maxStates) throw new BadPattern('is too large: use fewer or smaller repetitions.')
@@ -49,7 +49,7 @@ export function automatonOf(pattern: Pattern, work: Steps = newWork()): Automato
 }
 
 /** @throws TooMuchWork */
-export function matches(automaton: Automaton, text: string, work: Steps = newWork()): boolean {
+export function matches(automaton: Automaton, text: string, work: Steps = { left: mostSteps.read }): boolean {
   const walk = createWalk(automaton, work)
   for (const character of text) {
     const point = character.codePointAt(0) as number

@@ -1,6 +1,6 @@
 // Whether the alternatives of a oneOf exclude each other, so that a value of one is never a value of another.
 import { nodeOf, type AnswerSchema, type NodeId, type SchemaNode } from './nodes.ts'
-import { spend, type Steps } from './work.ts'
+import { spend, type Steps } from './steps.ts'
 
 /** @throws TooMuchWork */
 export function areDisjoint(schema: AnswerSchema, id: NodeId, work: Steps): boolean {

@@ -2,7 +2,8 @@
 import { matches } from './automaton.ts'
 import { nodeOf, type AnswerSchema, type NodeId, type NumberRange, type SchemaNode } from './nodes.ts'
 import { isJsonObject } from './source.ts'
-import { newWork, spend, type Steps } from './work.ts'
+import { spend, type Steps } from './steps.ts'
+import { newWork } from './work.ts'
 
 /** @returns whether `text` is one JSON value of the schema. @throws TooMuchWork */
 export function fitsSchema(schema: AnswerSchema, text: string, work: Steps = newWork()): boolean {

@@ -1,6 +1,7 @@
 // The shortest answer of each part of a schema.
 import { childrenOf, nodeOf, type AnswerSchema, type NodeId, type NumberRange, type SchemaNode } from './nodes.ts'
-import { newWork, spend, type Steps } from './work.ts'
+import { spend, type Steps } from './steps.ts'
+import { newWork } from './work.ts'
 
 /** JSON around a value: quotes, brackets, names, commas. `character` is the cost of one character of a string. */
 export type Prices = { byte: number; character: number }

@@ -5,7 +5,8 @@ import { annotations, formats, impliedPatterns } from './formats.ts'
 import type { NumberRange, SchemaNode, StringRule } from './nodes.ts'
 import { BadPattern, parsePattern } from './pattern.ts'
 import { countAt, inside, numberAt, refuse, type Json, type Place } from './source.ts'
-import { newWork, spend, type Work } from './work.ts'
+import { spend } from './steps.ts'
+import { newWork, type Work } from './work.ts'
 
 /** The longest that an answer's string may be asked to be at least. */
 const maxLeast = 4096

@@ -6,7 +6,8 @@ import { bytes, leastBytes } from './least-bytes.ts'
 import { readInteger, readNumber, readString } from './read-leaf.ts'
 import { impliedTypes, isEmpty, isOfType, keywordsOf, requireOnly, requireSameType, typesOf } from './schema-types.ts'
 import { countAt, inside, isJsonObject, refuse, wholeAt, withoutEmpty, type Json, type Place } from './source.ts'
-import { newWork, spend, TooMuchWork, type Work } from './work.ts'
+import { spend, TooMuchWork } from './steps.ts'
+import { newWork, type Work } from './work.ts'
 
 const maxNodes = 2000
 const maxJsonCharacters = 100_000

@@ -2,7 +2,8 @@
 import type { AskedSchema } from '../answer-shape.ts'
 import { readSchema } from './read-schema.ts'
 import { isJsonObject, refuse, wholeAt } from './source.ts'
-import { TooMuchWork, workAtOnce } from './work.ts'
+import { TooMuchWork } from './steps.ts'
+import { workAtOnce } from './work.ts'
 
 /** @param at the parameter that holds the schema */
 export type SentSchema = { at: string; schema: unknown }

@@ -5,7 +5,7 @@ import type { Scope } from '../../domain/scopes.ts'
 import type { AdminCtx, Ctx, OpenCtx, PodCtx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
 import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/datasets/ingest-rows.ts'
-import type { ErrorStatus } from './error-statuses.ts'
+import type { ErrorStatus } from './error-meanings.ts'
 import type { EventStream, EventText, FileBytes, JsonText } from './respond.ts'
 
 /** Kinds of callers, and the context that a handler gets for each. */

@@ -1,6 +1,6 @@
 // A reported step in OpenAI's format.
 import type { TrainingJob } from '../../domain/training-job.ts'
-import { stepsOf } from '../../services/training-jobs/describe.ts'
+import { stepsOf } from '../../domain/training-args.ts'
 import { seconds } from './generation.ts'
 
 type Measured = number | null | undefined

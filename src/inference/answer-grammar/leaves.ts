@@ -2,7 +2,7 @@
 import type { SchemaNode } from '../../domain/answer-schema/nodes.ts'
 import { longestNumber, wholeNumbersIn, type Prices } from '../../domain/answer-schema/least-bytes.ts'
 import { anyCharacter } from '../../domain/answer-schema/pattern.ts'
-import type { Steps } from '../../domain/answer-schema/work.ts'
+import type { Steps } from '../../domain/answer-schema/steps.ts'
 import { character } from '../typed-output.ts'
 import { fixedPointRegex, regexOfPattern, wholeNumberRegex } from './regexes.ts'
 

@@ -1,6 +1,6 @@
 // Patterns and numbers as regexes of their JSON text, in the plain syntax that llguidance reads.
 import { without, intersect, type CharacterSet, type Pattern } from '../../domain/answer-schema/pattern.ts'
-import { spend, type Steps } from '../../domain/answer-schema/work.ts'
+import { spend, type Steps } from '../../domain/answer-schema/steps.ts'
 
 const stepsOfSet = 60
 const stepsOfRange = 4

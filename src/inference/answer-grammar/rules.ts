@@ -1,6 +1,7 @@
 // The rules and terminals of a grammar of llguidance (Lark's syntax), of which each is written once.
 import type { SchemaNode } from '../../domain/answer-schema/nodes.ts'
-import { newWork, spend, type Steps } from '../../domain/answer-schema/work.ts'
+import { spend, type Steps } from '../../domain/answer-schema/steps.ts'
+import { newWork } from '../../domain/answer-schema/work.ts'
 
 const maxRules = 20_000
 /** The engine refuses a longer grammar: runtime/anneal_runtime/server/decoding/grammar.py. */

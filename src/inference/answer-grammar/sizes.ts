@@ -7,7 +7,7 @@ import {
   type SchemaNode,
 } from '../../domain/answer-schema/nodes.ts'
 import { longestNumber, memberBytes, type Prices } from '../../domain/answer-schema/least-bytes.ts'
-import { spend, type Steps } from '../../domain/answer-schema/work.ts'
+import { spend, type Steps } from '../../domain/answer-schema/steps.ts'
 import { longestString } from './leaves.ts'
 
 /** Items of an array or a map without a bound of its own. */

@@ -1,7 +1,7 @@
 // The grammar of an answer that may call functions: a text, or calls in the model's own format with arguments of their schemas.
 import { leastBytes, type Prices } from '../../domain/answer-schema/least-bytes.ts'
 import type { AnswerSchema } from '../../domain/answer-schema/nodes.ts'
-import type { Steps } from '../../domain/answer-schema/work.ts'
+import type { Steps } from '../../domain/answer-schema/steps.ts'
 import type { CallsOf } from '../../domain/answer-shape.ts'
 import { headOfCall, type CallFormat } from '../../domain/tools/call-format.ts'
 import { createRules, literal } from './rules.ts'

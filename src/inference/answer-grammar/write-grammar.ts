@@ -9,7 +9,7 @@ import {
   type SchemaNode,
 } from '../../domain/answer-schema/nodes.ts'
 import { leastBytes, memberBytes, type Prices } from '../../domain/answer-schema/least-bytes.ts'
-import { spend, type Steps } from '../../domain/answer-schema/work.ts'
+import { spend, type Steps } from '../../domain/answer-schema/steps.ts'
 import { integerTerminal, numberTerminal, stringTerminal } from './leaves.ts'
 import { createRules, literal, type Rules } from './rules.ts'
 import { createLongest, createWeights, maxItems } from './sizes.ts'

@@ -6,12 +6,6 @@ import type { Repositories } from '../../repositories/database.ts'
 import type { AdminCtx } from '../context.ts'
 
 /**
- * The latest end of a key that a key or a session makes. `maker`: with the key or the session. `key`: with the
- * key, also if a session made them for it. `nothing`: with nothing.
- */
-export type MadeKeyEnd = 'maker' | 'key' | 'nothing'
-
-/**
  * The time at which keys that the caller makes end at the latest; null for never. The operator's keys may last for ever.
  * @throws ServiceError invalid_token for a key or a session that has ended
  */

@@ -1,5 +1,6 @@
 import { chunkSize, type ChunkLocation } from '../../domain/chunk-layout.ts'
-import type { EvaluatedRow, ModelEvaluation, ScoredAnswer } from '../../domain/model-evaluation.ts'
+import type { ScoredAnswer } from '../../domain/grader.ts'
+import type { EvaluatedRow, ModelEvaluation } from '../../domain/model-evaluation.ts'
 import type { Ctx } from '../context.ts'
 import { evaluationNotFound, findEvaluation } from './find.ts'
 

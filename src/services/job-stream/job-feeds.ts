@@ -3,9 +3,11 @@
 // has expired.
 import type { JobCursor } from '../../domain/job-cursor.ts'
 import { ServiceError } from '../../domain/service-error.ts'
+import type { Log } from '../../log.ts'
+import type { Database } from '../../repositories/database.ts'
 import type { Notifications } from '../../repositories/notifications.ts'
+import type { Storage } from '../../storage/storage.ts'
 import { createTurns } from '../../turns.ts'
-import type { ServiceDependencies } from '../context.ts'
 import { createTtlCache } from '../ttl-cache.ts'
 import { createFeedsByJob } from './feeds-by-job.ts'
 import { createJobFeed, type Batch, type JobFeed } from './job-feed.ts'
@@ -34,7 +36,10 @@ type Follower = {
 
 export type JobFeeds = ReturnType<typeof createJobFeeds>
 
-type FeedsDependencies = Pick<ServiceDependencies, 'database' | 'storage' | 'log'> & {
+type FeedsDependencies = {
+  database: Database
+  storage: Storage
+  log: Log
   notifications: Pick<Notifications, 'onJob' | 'onAccessEnd'>
   /** Limit of one account in this process. */
   maxOfAccount: number

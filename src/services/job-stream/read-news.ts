@@ -1,7 +1,7 @@
 import type { JobCursor } from '../../domain/job-cursor.ts'
 import { isTerminal } from '../../domain/training-job-status.ts'
 import type { JobNews } from '../../repositories/job-feed.ts'
-import type { ServiceDependencies } from '../context.ts'
+import type { Storage } from '../../storage/storage.ts'
 import { readLogLines } from './log-lines.ts'
 import { messagesOf, numbered, type NumberedMessage } from './messages.ts'
 
@@ -20,7 +20,8 @@ export type Page = {
   logFailure: unknown
 }
 
-type ReadDependencies = Pick<ServiceDependencies, 'storage'> & {
+type ReadDependencies = {
+  storage: Storage
   /** One statement; see job-feed.ts. */
   newsSince: (jobId: number, cursor: JobCursor, limit: number) => Promise<JobNews | null>
 }

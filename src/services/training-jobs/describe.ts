@@ -1,5 +1,5 @@
 import { progressOf, type JobProgress } from '../../domain/job-progress.ts'
-import { stepsBetweenValidations, totalSteps } from '../../domain/training-args.ts'
+import { stepsBetweenValidations, stepsOf } from '../../domain/training-args.ts'
 import type { JobDetails } from '../../repositories/job-details.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
@@ -37,12 +37,6 @@ function describe(job: JobDetails, places: ReadonlyMap<number, number>): Describ
     progress: progressOf(lastStep, { totalSteps: steps, isTraining: status === 'TRAINING MODEL' }),
     queue: status === 'QUEUED' ? { place: places.get(id) ?? null, reason, message } : null,
   }
-}
-
-/** Null before the data is checked, unless the steps do not depend on it. */
-export function stepsOf({ args, trainRows }: Pick<JobDetails, 'args' | 'trainRows'>): number | null {
-  if (args === null || (trainRows === null && args.num_train_epochs !== null)) return null
-  return totalSteps(args, trainRows ?? 0).steps
 }
 
 type Places = ReadonlyMap<number, number>

@@ -1,0 +1,12 @@
+// What a row of a data set means to the trainer.
+import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
+import type { FieldName } from './row-fields.ts'
+
+/** `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them. */
+export type Conversation = { messages: ChatMessage[]; learned: number[]; tools?: ReturnType<typeof toolOnWire>[] }
+
+/** For a conversation, `input` is the plain text before the last answer, and `output` is that answer. */
+export type DatasetRow = { input: string; output: string; conversation?: Conversation }
+
+/** The result of a form of rows. `read`: the fields that the form has used. */
+export type ReadRow = { row: DatasetRow; read: readonly FieldName[] }
