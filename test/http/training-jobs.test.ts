@@ -390,6 +390,27 @@ test('what of a request has no effect is told by the answer and by events, and i
   assert.deepEqual(spec.args.early_stopping, { patience: 3, min_delta: 0 })
 })
 
+test('a job that ends while it is read has the time of its end', async () => {
+  const [jobs, finishedAt] = [['TRAINING MODEL', 'COMPLETED'] as const, new Date()]
+  let reads = 0
+  const { call } = await startPublic({
+    database: {
+      trainingJobs: { find: () => Promise.resolve(trainingJob({ id: 7, status: 'COMPLETED' })) },
+      trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [] }) },
+      jobDetails: {
+        describe: () => {
+          const status = jobs[reads++] ?? assert.fail()
+          return Promise.resolve([
+            jobDetails({ id: 7, status, finishedAt: status === 'COMPLETED' ? finishedAt : null }),
+          ])
+        },
+      },
+    },
+  })
+  const { json } = await call('GET', '/v1/train/jobs/7')
+  assert.deepEqual([json.status, json.finished_at !== null, reads], ['COMPLETED', true, 2])
+})
+
 test('refuses another kind of training than the one there is', async () => {
   const { call } = await startPublic({})
   const json = { model_name: 'small', dataset_id: 'questions', train_type: 'dpo' }

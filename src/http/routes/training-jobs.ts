@@ -22,6 +22,8 @@ import {
 } from '../schemas/training-job.ts'
 import { summaryOf } from './training-job-summary.ts'
 
+const maxReads = 3
+
 export const trainingJobRoutes = [
   defineRoute({
     name: 'list_training_jobs',
@@ -67,13 +69,7 @@ export const trainingJobRoutes = [
     params: JobPath,
     response: Job,
     async handle({ caller: ctx, params }) {
-      const input = { jobId: params.job_id }
-      const [{ job, history }, described] = await Promise.all([
-        getTrainingJob({ ctx, input }),
-        describeTrainingJobs({ ctx, input: { jobIds: [input.jobId] } }),
-      ])
-      const details = described.get(job.id)
-      if (!details) throw jobNotFound(job.id)
+      const { job, history, details } = await readJob(ctx, params.job_id)
       return {
         ...summaryOf(ctx, job, details),
         is_public: job.isPublic,
@@ -141,6 +137,19 @@ export const trainingJobRoutes = [
     },
   }),
 ]
+
+/** A job may change its state between the two statements. They are asked again, so that a job that has ended has the time of its end. */
+async function readJob(ctx: Ctx, jobId: number) {
+  for (let tries = 1; ; tries++) {
+    const [{ job, history }, described] = await Promise.all([
+      getTrainingJob({ ctx, input: { jobId } }),
+      describeTrainingJobs({ ctx, input: { jobIds: [jobId] } }),
+    ])
+    const details = described.get(job.id)
+    if (!details) throw jobNotFound(job.id)
+    if (details.status === job.status || tries === maxReads) return { job, history, details }
+  }
+}
 
 async function* summaries(ctx: Ctx, pages: AsyncIterable<TrainingJobSummary[]>): AsyncGenerator<JobSummary[]> {
   for await (const page of pages) yield await summariesOf(ctx, page)
