@@ -1,4 +1,4 @@
-// What a row of a data set means to the trainer.
+// Rows of data sets as the trainer gets them.
 import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
 import type { FieldName } from './row-fields.ts'
 

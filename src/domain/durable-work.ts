@@ -10,7 +10,7 @@ type WorkDescription = {
   /** A row without `finished_at` is open. Work with `granted_at` may run. */
   table: string
   /**
-   * What one takes of the places that its account has for this kind, as a column or a number of the row. Null: it runs at once.
+   * The places that a row takes of those that its account has for this kind, as SQL over the row. Null: the work runs at once.
    * An account has as many places as it may have running batches, and half of them while another account has an open batch.
    */
   places: string | null

@@ -14,7 +14,7 @@ export const workScheduler = ({
 }: {
   database: Pick<Database, 'transaction'>
   notifications: Pick<Notifications, 'on'>
-  /** Of an account, for each kind: the most of its batches that run at once. */
+  /** Of each account, for each kind of work. */
   places: number
 }): Loop => ({
   name: 'work scheduler',
