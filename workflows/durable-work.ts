@@ -10,9 +10,9 @@ type Life = {
   cancelled: string
   /** For the owner; null for an error that nobody foresaw. */
   messageOf?: (error: unknown) => string | null
-  /** The work's name in a sentence. */
+  /** Names the work in a sentence. */
   what: string
-  /** Of the error that closes the workflow. */
+  /** The type of the error that closes the workflow. */
   failureType: string
 }
 

@@ -14,7 +14,7 @@ export const workScheduler = ({
 }: {
   database: Pick<Database, 'transaction'>
   notifications: Pick<Notifications, 'on'>
-  /** Of each account, for each kind of work. */
+  /** The places that each account has for each kind of work. */
   places: number
 }): Loop => ({
   name: 'work scheduler',

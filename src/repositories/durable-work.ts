@@ -55,11 +55,8 @@ export const createDurableWorkRepository = (db: Connection) => ({
   /** Starts the workflow of granted work again. */
   startAgain: (work: Work) => tell(db, 'start-work', work),
 
-  /** Ends the workflow of work that has ended, and gives its places to others. */
-  async cancel(work: Work) {
-    await tell(db, 'cancel-work', work)
-    await notify(db, 'work')
-  },
+  /** Ends the workflow of work whose row has ended. */
+  cancel: (work: Work) => tell(db, 'cancel-work', work),
 
   /** Pages of granted work that is open and whose messages to Temporal are all delivered. */
   started: (kind: WorkKind, pageSize = maxPageSize): AsyncGenerator<{ id: string }[]> =>

@@ -40,8 +40,10 @@ export function createDeliver({
   modelServerInput: (baseModel: string) => ModelServerInput
 }): Deliver {
   return async (message) => {
-    // An api of the release before has added the message. The work scheduler starts what waits.
-    if (startsOfEarlierRelease.includes(message.kind)) return
+    // An api of the release before may add messages until it is upgraded. The work scheduler starts what waits.
+    const kind: string = message.kind
+    if (startsOfEarlierRelease.includes(kind)) return
+    if (kind === 'cancel-evaluation') return cancelWork(client, message.workflowId)
     switch (message.kind) {
       case 'start':
         return start(message)

@@ -200,7 +200,7 @@ class Row:
 class GenerationRequest:
     """`on_done` is called once, from the decoding thread: all answers in order, or why there are none."""
 
-    # What the engine's `read_adapter` returned; None for the base.
+    # The handle that the engine's `read_adapter` has returned. The base has None.
     adapter: Any
     grammar: LLMatcher | None
     on_done: Callable[[list[Answer] | Exception], None]

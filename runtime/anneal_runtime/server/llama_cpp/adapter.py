@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # llama.cpp's names of the kinds of models whose layers are known here.
 ARCHITECTURES = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
-# Of these, llama.cpp has the outputs of query and key layers in another order, that of its rotation of positions.
+# llama.cpp keeps the outputs of their query and key layers in another order, that of its rotation of positions.
 REORDERED = "llama"
 
 

@@ -139,7 +139,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "llama_vocab_n_tokens": (c_int32, (c_void_p,)),
     "llama_model_n_embd": (c_int32, (c_void_p,)),
     "llama_get_memory": (c_void_p, (c_void_p,)),
-    "llama_memory_clear": (None, (c_void_p, c_bool)),
     "llama_memory_seq_rm": (c_bool, (c_void_p, c_int32, c_int32, c_int32)),
     "llama_decode": (c_int32, (c_void_p, Batch)),
     "llama_get_logits": (POINTER(c_float), (c_void_p,)),
@@ -172,7 +171,7 @@ def load(folder: Path | None) -> Any:
                 f"The llama.cpp in {folder} is not version {VERSION}, the one that Anneal knows: {name} differs."
             )
     library.llama_log_set(_LOG_ERRORS, None)
-    # Of the libraries for kinds of processors it takes the one that is best here.
+    # The folder has a library for each kind of processor. llama.cpp takes the best one for this machine.
     backends.ggml_backend_load_all_from_path(str(folder).encode())
     library.llama_backend_init()
     return library

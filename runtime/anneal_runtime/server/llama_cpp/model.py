@@ -56,7 +56,7 @@ class LlamaModel:
         self._context = self._new_context(sequences, most_cached)
         self._memory = self.library.llama_get_memory(self._context)
         self._free = list(range(sequences))
-        # What other threads gave back, until the decoding thread sees to it.
+        # Other threads put here what they give back. The decoding thread frees it.
         self._left_sequences, self._left_adapters = deque[int](), deque[int]()
         # A pass and the loading of an adapter read the list of all adapters.
         self._lock = threading.Lock()
