@@ -19,7 +19,7 @@ export const boundedTries = createBoundedTries()
 
 /** For one process: of the work that may have ended a worker, only one piece runs at a time, so that the next end tells which it is. */
 export function createBoundedTries() {
-  const alone = createTurns({ atMost: 1, atMostOfOne: 1 })
+  const alone = createTurns({ atMost: 1, atMostOfAccount: 1 })
 
   /**
    * Counts a try before it begins, in the details of its heartbeats: the count outlives the worker. A try that ends with a known

@@ -1,6 +1,6 @@
-// A bounded number of turns, shared fairly between owners: a free turn goes to the owner who holds the fewest, and among equal
-// ones to the owner who has waited for a turn the longest. Each owner has a line of its own. So a turn costs one look at each
-// owner, however long the lines are.
+// A bounded number of turns, shared fairly between accounts: a free turn goes to the account that holds the fewest, and among equal
+// ones to the account that has waited for a turn the longest. Each account has a line of its own. So a turn costs one look at each
+// account, however long the lines are.
 
 type Waiting = {
   isWaiting: boolean
@@ -8,27 +8,27 @@ type Waiting = {
   previous: Waiting | null
   next: Waiting | null
 }
-/** An owner who waits or holds a turn. */
+/** An account that waits for a turn or holds one. */
 type Line = {
   held: number
-  /** The number of the owner's newest turn, 0 before the first. */
+  /** The number of the account's newest turn, 0 before the first. */
   lastTurn: number
   first: Waiting | null
   last: Waiting | null
 }
 
-export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfOne: number }) {
+export function createTurns({ atMost, atMostOfAccount }: { atMost: number; atMostOfAccount: number }) {
   const lines = new Map<string, Line>()
   let turnCount = 0
   let busy = 0
 
-  function lineOf(owner: string): Line {
-    const line = lines.get(owner) ?? { held: 0, lastTurn: 0, first: null, last: null }
-    lines.set(owner, line)
+  function lineOf(account: string): Line {
+    const line = lines.get(account) ?? { held: 0, lastTurn: 0, first: null, last: null }
+    lines.set(account, line)
     return line
   }
 
-  const mayBegin = ({ held }: Line) => busy < atMost && held < atMostOfOne
+  const mayBegin = ({ held }: Line) => busy < atMost && held < atMostOfAccount
 
   function begin(line: Line) {
     busy++
@@ -47,32 +47,32 @@ export function createTurns({ atMost, atMostOfOne }: { atMost: number; atMostOfO
     first.turn.resolve()
   }
 
-  function forgetIdle(owner: string, { held, first }: Line) {
-    if (held === 0 && !first) lines.delete(owner)
+  function forgetIdle(account: string, { held, first }: Line) {
+    if (held === 0 && !first) lines.delete(account)
   }
 
   return {
     /** @throws the signal's reason */
-    async take(owner: string, signal?: AbortSignal): Promise<void> {
-      const line = lineOf(owner)
+    async take(account: string, signal?: AbortSignal): Promise<void> {
+      const line = lineOf(account)
       if (mayBegin(line)) return begin(line)
       const mine = push(line)
       const leave = () => {
         // The turn was given, and whoever asked for it has not heard yet.
         if (!mine.isWaiting) return
         remove(line, mine)
-        forgetIdle(owner, line)
+        forgetIdle(account, line)
         mine.turn.reject(signal?.reason as Error)
       }
       signal?.addEventListener('abort', leave)
       await mine.turn.promise.finally(() => signal?.removeEventListener('abort', leave))
     },
 
-    giveBack(owner: string) {
-      const line = lineOf(owner)
+    giveBack(account: string) {
+      const line = lineOf(account)
       busy--
       line.held--
-      forgetIdle(owner, line)
+      forgetIdle(account, line)
       beginNext()
     },
   }

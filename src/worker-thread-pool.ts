@@ -16,16 +16,16 @@ export type Ask = (question: unknown, given?: readonly Transferable[]) => Promis
 
 type ThreadOptions = {
   atMost: number
-  /** Threads that one owner of work may hold at once. */
-  atMostOfOne?: number
+  /** Threads that one account may hold at once. */
+  atMostOfAccount?: number
   /** V8 heap limit of a thread. A thread that needs more ends; see `neededTooMuchMemory`. */
   heapLimitMegabytes: number
   workerData?: unknown
 }
 
-export function createThreads(module: URL, { atMost, atMostOfOne, heapLimitMegabytes, workerData }: ThreadOptions) {
+export function createThreads(module: URL, { atMost, atMostOfAccount, heapLimitMegabytes, workerData }: ThreadOptions) {
   const idle: { thread: Worker; ending: NodeJS.Timeout }[] = []
-  const turns = createTurns({ atMost, atMostOfOne: atMostOfOne ?? atMost })
+  const turns = createTurns({ atMost, atMostOfAccount: atMostOfAccount ?? atMost })
 
   function take(): Worker {
     const kept = idle.pop()
@@ -59,9 +59,9 @@ export function createThreads(module: URL, { atMost, atMostOfOne, heapLimitMegab
      * Lends a thread to `work` alone. The thread is reused unless `work` throws. Owners of waiting work take turns.
      * @throws as `work`, or the signal's reason
      */
-    async use<T>(work: (ask: Ask) => Promise<T>, signal?: AbortSignal, owner = ''): Promise<T> {
+    async use<T>(work: (ask: Ask) => Promise<T>, signal?: AbortSignal, account = ''): Promise<T> {
       signal?.throwIfAborted()
-      await turns.take(owner, signal)
+      await turns.take(account, signal)
       const thread = take()
       try {
         const result = await work((question, given) => ask(thread, { question, given }, signal))
@@ -71,7 +71,7 @@ export function createThreads(module: URL, { atMost, atMostOfOne, heapLimitMegab
         void thread.terminate()
         throw error
       } finally {
-        turns.giveBack(owner)
+        turns.giveBack(account)
       }
     },
   }

@@ -3,22 +3,22 @@ import { test } from 'node:test'
 import { createTurns } from '../src/turns.ts'
 
 /** Takes turns for each owner and names them in the order in which they begin. */
-function begin(turns: ReturnType<typeof createTurns>, owners: string) {
+function begin(turns: ReturnType<typeof createTurns>, accounts: string) {
   const begun: string[] = []
-  for (const owner of owners) void turns.take(owner).then(() => begun.push(owner))
+  for (const owner of accounts) void turns.take(owner).then(() => begun.push(owner))
   return begun
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 test('an owner with much work leaves turns to others, and never waits for its own backlog', async () => {
-  const turns = createTurns({ atMost: 3, atMostOfOne: 2 })
+  const turns = createTurns({ atMost: 3, atMostOfAccount: 2 })
   const begun = begin(turns, 'aaaaaaab')
   await settled()
   assert.equal(begun.join(''), 'aab')
 })
 
-test('owners take turns, each in the order of its work', async () => {
-  const turns = createTurns({ atMost: 1, atMostOfOne: 1 })
+test('accounts take turns, each in the order of its work', async () => {
+  const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   const begun = begin(turns, 'aaaabbcc')
   for (let done = 0; done < 7; done++) {
     await settled()
@@ -29,7 +29,7 @@ test('owners take turns, each in the order of its work', async () => {
 })
 
 test('work that is given up while it waits takes no turn', async () => {
-  const turns = createTurns({ atMost: 1, atMostOfOne: 1 })
+  const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   const giveUp = new AbortController()
   await turns.take('a')
   const waiting = turns.take('b', giveUp.signal)
@@ -40,7 +40,7 @@ test('work that is given up while it waits takes no turn', async () => {
 })
 
 test('work that is given up when its turn has just come keeps the turn, and the next work of its owner gets one', async () => {
-  const turns = createTurns({ atMost: 1, atMostOfOne: 1 })
+  const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   const giveUp = new AbortController()
   await turns.take('a')
   const taking = turns.take('b', giveUp.signal)
@@ -77,7 +77,7 @@ function countLooks(work: () => void): number {
 }
 
 test('a turn looks at each owner once, however many turns they wait for', async () => {
-  const turns = createTurns({ atMost: 1, atMostOfOne: 1 })
+  const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   const giveUp = new AbortController()
   await turns.take('a')
   const leaving = Array.from({ length: 100 }, () => turns.take('b', giveUp.signal))

@@ -32,7 +32,7 @@ export function createDatasetValidator(
 ) {
   const workerData: DatasetSettings = { config, tokenizer, limits }
   const module = new URL('./dataset-thread.ts', import.meta.url)
-  const sizes = { atMost: maxThreads, atMostOfOne: maxThreadsOfAccount, heapLimitMegabytes }
+  const sizes = { atMost: maxThreads, atMostOfAccount: maxThreadsOfAccount, heapLimitMegabytes }
   const threads = createThreads(module, { ...sizes, workerData })
 
   async function inThread(accountId: string, task: DatasetTask, signal?: AbortSignal) {

@@ -36,7 +36,11 @@ type Limits = { atMostMs?: number; compileAtMostMs?: number }
 
 export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLimitMs }: Limits = {}) {
   const module = new URL('./grading-thread.ts', import.meta.url)
-  const threads = createThreads(module, { atMost: maxThreads, atMostOfOne: maxThreadsOfAccount, heapLimitMegabytes })
+  const threads = createThreads(module, {
+    atMost: maxThreads,
+    atMostOfAccount: maxThreadsOfAccount,
+    heapLimitMegabytes,
+  })
 
   /**
    * @param accountId accounts take turns

@@ -1,10 +1,8 @@
 // A tuned model is an adapter, which a server of its base model loads on demand. Each replica is asked once per adapter.
 import { ServiceError } from '../domain/service-error.ts'
 import { abortable } from './abortable.ts'
-import { EngineLost, EngineRefusal, putAdapter, type AdapterFile, type Endpoint } from './engine-client.ts'
-
-/** A `name` never stands for other bytes. `files` signs fresh URLs on each call. */
-export type Adapter = { name: string; files: () => Promise<AdapterFile[]> }
+import { EngineLost, EngineRefusal, putAdapter, type Endpoint } from './engine-client.ts'
+import type { Adapter } from './request.ts'
 
 const maxRemembered = 2000
 /** Time for the server to fetch the adapter, check it and try it. */

@@ -2,30 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogueEntry } from '../domain/catalogue.ts'
 import { ServiceError } from '../domain/service-error.ts'
-import type { Adapter, createAdapterLoader } from './adapters.ts'
+import type { Accepted, Servers } from './accept.ts'
 import type { Endpoints } from './endpoints.ts'
-import { EngineLost, EngineRefusal, type Endpoint, type Usage } from './engine-client.ts'
-import type { Meter } from './meter.ts'
-import type { Turns } from './queue.ts'
-import type { ReadyReplica, Replicas } from './replicas.ts'
-import type { SchemaThreads } from './schema-threads.ts'
-
-/** The model that answers (a base, or an adapter on it), the account that asks, and the meter that counts the work. */
-export type Target = {
-  baseModel: CatalogueEntry
-  adapter: Adapter | null
-  accountId: string
-  meter?: Meter | undefined
-}
-
-export type Servers = {
-  endpoints: Endpoints
-  replicas: Replicas
-  /** The request's place in the queue. */
-  turns: Turns
-  adapters: ReturnType<typeof createAdapterLoader>
-  schemas: SchemaThreads
-}
+import { EngineLost, EngineRefusal, type EngineCall } from './engine-client.ts'
+import type { Usage } from './meter.ts'
+import type { ReadyReplica } from './replicas.ts'
 
 /** A call that ends one server after another is given up: it would stop the model for everybody. */
 const maxServersLost = 4
@@ -56,50 +37,35 @@ type Troubles = {
 /** A call's share of the work, in prompts or texts, and its tokens as far as they can be told before. */
 export type Work = { rows: number; tokens: number }
 
-type Call<T> = (endpoint: Endpoint, model: string, signal: AbortSignal) => Promise<T>
-
 /**
- * @param call receives the model's name as the server knows it
+ * @param signal of this call, which may end before its request
  * @throws ServiceError unavailable; EngineRefusal that another try would meet again; the signal's reason
  */
-export async function onServer<T extends { usage: Usage }>(
-  servers: Servers,
-  target: Target,
-  work: Work,
+export async function callWithFailover<T extends { usage: Usage }>(
+  { servers, baseModel, adapter, accountId, meter, turns }: Accepted,
+  { rows, tokens }: Work,
   signal: AbortSignal,
-  call: Call<T>,
+  call: EngineCall<T>,
 ): Promise<T> {
-  const { name: baseModel, maxBatch, engine } = target.baseModel
+  const { endpoints, replicas, adapters } = servers
   // Wait for a cold model before taking a turn, so that no caller waits for both.
-  const { length: count } = await servers.endpoints.ready(baseModel, signal)
-  const maxRows = count * batchesAtHand[engine] * Math.max(maxBatch, 16)
-  return servers.turns.inTurn({ ...work, maxRows }, signal, () =>
-    untilAnswered(servers, target, work.rows, signal, call),
-  )
-}
-
-async function untilAnswered<T>(
-  servers: Servers,
-  target: Target,
-  rows: number,
-  signal: AbortSignal,
-  call: Call<T>,
-): Promise<T> {
-  const { baseModel, adapter, accountId, meter } = target
-  const share = { rows, signal, onSeconds: meter?.countEngineSeconds }
+  const { length: replicaCount } = await endpoints.ready(baseModel.name, signal)
+  const maxRows = replicaCount * batchesAtHand[baseModel.engine] * Math.max(baseModel.maxBatch, 16)
+  using turn = await turns.take({ rows, tokens, maxRows }, signal)
   const troubles = { serversLost: 0, reloads: 0, engineErrors: 0, awaySinceMs: null, pauseMs: firstPauseMs }
   for (;;) {
-    const ready = await servers.endpoints.ready(baseModel.name, signal)
-    const replica = servers.replicas.choose(ready, adapter?.name ?? null, batchesOfSlack * baseModel.maxBatch)
+    const ready = await endpoints.ready(baseModel.name, signal)
+    const replica = replicas.choose(ready, adapter?.name ?? null, batchesOfSlack * baseModel.maxBatch)
     try {
-      return await servers.replicas.use(replica, share, async (whileUsable) => {
-        const endpoint = { ...replica, accountId }
-        if (adapter) await servers.adapters.ensure(endpoint, adapter, whileUsable)
-        return call(endpoint, adapter?.name ?? baseModel.name, whileUsable)
-      })
+      using use = replicas.use(replica, { rows, signal, onSeconds: meter?.countEngineSeconds })
+      const endpoint = { ...replica, accountId }
+      if (adapter) await adapters.ensure(endpoint, adapter, use.signal)
+      const answer = await call(endpoint, adapter?.name ?? baseModel.name, use.signal)
+      turn.count(answer.usage)
+      return answer
     } catch (error) {
       signal.throwIfAborted()
-      await recover(servers, target, { replica, ready, error, troubles, signal })
+      await recover(servers, { replica, ready, error, troubles, signal, adapterName: adapter?.name ?? null })
     }
   }
 }
@@ -110,13 +76,13 @@ type Trouble = {
   error: unknown
   troubles: Troubles
   signal: AbortSignal
+  adapterName: string | null
 }
 
 /** Returns when the call may be made again; throws otherwise. */
 async function recover(
   { endpoints, replicas, adapters }: Servers,
-  { adapter }: Target,
-  { replica, ready, error, troubles, signal }: Trouble,
+  { replica, ready, error, troubles, signal, adapterName }: Trouble,
 ): Promise<void> {
   if (error instanceof EngineLost) {
     const hasAnother = replicas.lose(replica, ready)
@@ -126,7 +92,8 @@ async function recover(
     return endpoints.lost(replica.baseModel, { pauseMs: troubles.pauseMs / 2, signal })
   }
   if (!(error instanceof EngineRefusal)) throw error
-  if (error.status === 404 && adapter && ++troubles.reloads <= maxReloads) return adapters.forget(replica, adapter.name)
+  if (error.status === 404 && adapterName && ++troubles.reloads <= maxReloads)
+    return adapters.forget(replica, adapterName)
   // Another request in the same batch may have been the cause.
   if (error.status >= 500 && ++troubles.engineErrors <= maxEngineErrors) {
     await sleep(firstPauseMs, undefined, { signal })

@@ -4,32 +4,34 @@ import type { CallsShape } from '../domain/answer-shape.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import type { CallFormat } from '../domain/tools/call-format.ts'
 import { createCallReader, readCalls } from '../domain/tools/call-reader.ts'
+import type { Accepted, Generate } from './accept.ts'
 import { roundDown } from './answer-grammar/write-grammar.ts'
 import { findCallFormat } from './call-formats.ts'
-import type { Servers } from './call-with-failover.ts'
-import { countPrompt, defaultTokens, workOn, type ShapedInput } from './shaped-completion.ts'
-import { generate } from './generation.ts'
+import { countPrompt } from './count-tokens.ts'
 import { answerTooLong } from './input-errors.ts'
-import type { Completions } from './typed-completion.ts'
+import type { Bounded, Completions, CompletionRequest } from './request.ts'
+import { defaultTokens, workOn } from './shaped-completion.ts'
+
+type CallsRequest = Accepted<CompletionRequest<Bounded<CallsShape>>>
 
 /** The output is `{output, calls}`. A call may be unfinished only where the finish reason is "length". */
-export async function completeCalls(servers: Servers, input: ShapedInput, shape: CallsShape): Promise<Completions> {
-  const { baseModel, sampling, answerTokens = null, signal } = input
-  const format = await findCallFormat(servers, input, signal)
-  const work = workOn(servers, input)
+export async function completeCalls(request: CallsRequest, generate: Generate): Promise<Completions> {
+  const { baseModel, answer: shape, sampling, signal } = request
+  const format = await findCallFormat(request)
+  const work = workOn(request)
   const least = Math.ceil(await work('leastOfCalls', shape, format))
-  if (shape.isRequired && answerTokens !== null && answerTokens < least) throw budgetTooSmall(least)
-  const left = baseModel.contextLength - (await countPrompt(servers, input, 0))
+  if (shape.isRequired && shape.maxTokens !== null && shape.maxTokens < least) throw budgetTooSmall(least)
+  const left = baseModel.contextLength - (await countPrompt(request, 0, signal))
   if (left < least) throw answerTooLong(baseModel, 0)
-  const room = Math.min(left, answerTokens ?? (shape.isRequired ? defaultTokens : left))
+  const room = Math.min(left, shape.maxTokens ?? (shape.isRequired ? defaultTokens : left))
   const budgets = budgetsOf(room, least, shape)
   for (const [round, tokens] of budgets.entries()) {
-    const isLast = round === budgets.length - 1 || input.onText !== undefined
+    const isLast = round === budgets.length - 1 || request.onText !== undefined
     const grammar = { grammar: await work('writeCalls', shape, { format, tokens }) }
     const seed = sampling.seed === null ? null : sampling.seed + round
-    const group = { rows: [{ index: 0, prompt: input.prompts[0] ?? '' }], grammar, maxTokens: room }
-    const streaming = createStreaming(input, shape, format)
-    const [choice] = await generate(servers, { ...input, onText: streaming?.onText }, [group], seed)
+    const streaming = createStreaming(request, format)
+    const group = { rows: [0], grammar, maxTokens: room }
+    const [choice] = await generate({ ...request, onText: streaming?.onText }, [group], seed)
     if (!choice) break
     streaming?.end()
     const read = readCalls(format, choice.text)
@@ -42,7 +44,7 @@ export async function completeCalls(servers: Servers, input: ShapedInput, shape:
 }
 
 /** Passes the parts of a streamed answer on; the piece itself only shows that the model answers. */
-function createStreaming({ onText }: ShapedInput, { onPart }: CallsShape, format: CallFormat) {
+function createStreaming({ onText, answer: { onPart } }: CallsRequest, format: CallFormat) {
   if (!onText) return null
   const reader = createCallReader(format)
   return {

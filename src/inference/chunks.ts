@@ -1,6 +1,6 @@
 // Splits a batch into chunks of the engine's size and runs a few at once. The engine always has the next rows at hand, and a
 // large batch never waits for all of its answers in one reply.
-import { withAbort } from './abortable.ts'
+import { followAbort } from './abortable.ts'
 
 /** Chunks of one request that run at once: enough to keep several replicas busy. */
 const leastConcurrency = 4
@@ -25,24 +25,24 @@ export function splitIntoChunks<T>(items: readonly T[], size: number, lengthOf: 
 }
 
 /** Runs the tasks, a few at once. The first failure aborts the others and is thrown once they have ended. */
-export function runConcurrently<T>(
+export async function runConcurrently<T>(
   items: readonly T[],
   signal: AbortSignal,
   run: (item: T, signal: AbortSignal) => Promise<void>,
   concurrency: number = leastConcurrency,
 ): Promise<void> {
-  return withAbort(signal, async (own) => {
-    const queue = items.values()
-    const drain = async () => {
+  using own = followAbort(signal)
+  const queue = items.values()
+  const drain = async () => {
+    try {
       for (const item of queue) {
         own.signal.throwIfAborted()
-        await run(item, own.signal).catch((error: unknown) => {
-          own.abort(error)
-          throw error
-        })
+        await run(item, own.signal)
       }
+    } catch (error) {
+      own.abort(error)
     }
-    await Promise.allSettled(Array.from({ length: Math.min(concurrency, items.length) }, drain))
-    own.signal.throwIfAborted()
-  })
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, drain))
+  own.signal.throwIfAborted()
 }

@@ -141,8 +141,8 @@ export function createEndpoints(
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal })
     },
 
-    /** While `work` runs, the server does not count as idle and its replicas are watched. */
-    async whileUsing<T>(baseModel: string, work: () => Promise<T>): Promise<T> {
+    /** Until it is disposed of, the server does not count as idle and its replicas are watched. */
+    use(baseModel: string): Disposable {
       const touch = () =>
         isDue(touchedAtMs, baseModel, touchEveryMs) &&
         modelServers.touch(baseModel).catch((error: unknown) => warn(baseModel, error))
@@ -150,11 +150,7 @@ export function createEndpoints(
       const timer = setInterval(() => {
         if (touch()) lookAgain(baseModel)
       }, touchEveryMs)
-      try {
-        return await work()
-      } finally {
-        clearInterval(timer)
-      }
+      return { [Symbol.dispose]: () => clearInterval(timer) }
     },
   }
 }

@@ -1,32 +1,30 @@
 // vLLM's OpenAI routes and our own routes for adapters, over kept-alive connections (docs/internal-api.md, "Model server").
 import { text as readText } from 'node:stream/consumers'
-import { messageOnWire, toolOnWire, type ChatMessage, type ChatTool } from '../domain/chat.ts'
-import { isText, type Prompt, type TextLengths } from '../domain/prompt.ts'
+import { messageOnWire, toolOnWire } from '../domain/chat.ts'
+import { isText } from '../domain/prompt.ts'
 import type { AnswerRoom } from '../domain/answer-room.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import { isLargeJson, jsonPieces } from '../json-pieces.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint, type Payload } from './engine-exchange.ts'
+import type { Usage } from './meter.ts'
+import {
+  promptsOf,
+  type AdapterFile,
+  type ChatInput,
+  type Choice,
+  type EngineGrammar,
+  type OnText,
+  type PromptsInput,
+} from './request.ts'
 import { eventsOf } from './sse.ts'
 
 export { EngineLost, EngineRefusal, type Endpoint } from './engine-exchange.ts'
 
-export type AdapterFile = { name: string; url: string; sizeBytes: number; sha256: string }
-/** `logprobs`: as OpenAI has them; null when they are not asked for. */
-export type Choice = { index: number; text: string; finishReason: string; logprobs: unknown }
-export type Usage = { promptTokens: number; completionTokens: number }
-export type OnUsage = (usage: Usage) => void
+/** What one call asks of an engine. `model` is the name under which that engine knows the model. */
+export type EngineCall<T> = (endpoint: Endpoint, model: string, signal: AbortSignal) => Promise<T>
 
-/** A regex, or a grammar in Lark's syntax as llguidance reads it. */
-export type EngineGrammar = { regex: string } | { grammar: string }
-
-export type CompletionRequest = {
-  model: string
-  /** With `messages` the engine ignores this text: the model's own template makes the prompt. */
-  prompts: readonly Prompt[]
-  textLengths?: TextLengths
-  messages: readonly ChatMessage[] | null
-  /** Functions that the conversation may call. */
-  tools?: readonly ChatTool[] | null
+type AskedText = {
+  input: PromptsInput | ChatInput
   grammar: EngineGrammar | null
   maxTokens: number
   temperature: number
@@ -36,47 +34,44 @@ export type CompletionRequest = {
   extras: SamplingExtras | null
 }
 
-/** @returns one choice per prompt, in order. Every call throws EngineLost, EngineRefusal, or the signal's reason. */
-export async function requestCompletions(
-  endpoint: Endpoint,
-  request: CompletionRequest,
-  signal: AbortSignal,
-  room?: AnswerRoom,
-): Promise<{ choices: Choice[]; usage: Usage }> {
-  const answer = await send(endpoint, 'POST', pathOf(request), signal, bodyOf(request), room)
-  const { choices, usage } = answer as { choices: WireChoice[]; usage?: WireUsage }
-  const inOrder = inOrderOf(choices, request.messages ? 1 : request.prompts.length)
-  return { choices: inOrder.map(readChoice), usage: readUsage(usage) }
-}
+type Answered = { choices: Choice[]; usage: Usage }
 
-/** One answer, whose text is passed on piece by piece while it is decoded. */
-export async function streamCompletion(
-  endpoint: Endpoint,
-  request: CompletionRequest,
-  signal: AbortSignal,
-  onText: (piece: string, logprobs?: unknown) => void,
-): Promise<{ choices: Choice[]; usage: Usage }> {
-  const body = { ...bodyOf(request), stream: true, stream_options: { include_usage: true } }
-  const incoming = await exchange(endpoint, 'POST', pathOf(request), signal, await written(body))
-  if (incoming.statusCode !== 200) refuse(endpoint, incoming.statusCode ?? 0, await incoming.whole(readText))
-  let text = ''
-  let finishReason: string | null = null
-  let usage: Usage = { promptTokens: 0, completionTokens: 0 }
-  for await (const event of eventsOf(incoming.pieces())) {
-    const chunk = event as { choices?: WireChoice[]; usage?: WireUsage; error?: { code?: number } }
-    if (chunk.error) refuse(endpoint, chunk.error.code ?? 500, JSON.stringify(chunk))
-    if (chunk.usage) usage = readUsage(chunk.usage)
-    for (const choice of chunk.choices ?? []) {
-      const { text: piece, logprobs } = readChoice(choice)
-      text += piece
-      if (piece !== '' || logprobs) onText(piece, logprobs)
-      finishReason = choice.finish_reason ?? finishReason
-    }
+/** Answers one choice per prompt, in order. Every call throws EngineLost, EngineRefusal, or the signal's reason. */
+export const requestCompletions =
+  (asked: AskedText, room?: AnswerRoom): EngineCall<Answered> =>
+  async (endpoint, model, signal) => {
+    const answer = await send(endpoint, 'POST', pathOf(asked), signal, bodyOf(model, asked), room)
+    const { choices, usage } = answer as { choices: WireChoice[]; usage?: WireUsage }
+    const inOrder = inOrderOf(choices, promptsOf(asked.input).length)
+    return { choices: inOrder.map(readChoice), usage: readUsage(usage) }
   }
-  if (finishReason === null)
-    throw new EngineLost(`The model server of ${endpoint.baseModel} ended its answer too early.`, true)
-  return { choices: [{ index: 0, text, finishReason, logprobs: null }], usage }
-}
+
+/** One answer, whose text is passed on piece by piece while it is decoded. @param open called at each try for what takes its pieces */
+export const streamCompletion =
+  (asked: AskedText, open: () => OnText): EngineCall<Answered> =>
+  async (endpoint, model, signal) => {
+    const onText = open()
+    const body = { ...bodyOf(model, asked), stream: true, stream_options: { include_usage: true } }
+    const incoming = await exchange(endpoint, 'POST', pathOf(asked), signal, await written(body))
+    if (incoming.statusCode !== 200) refuse(endpoint, incoming.statusCode ?? 0, await incoming.whole(readText))
+    let text = ''
+    let finishReason: string | null = null
+    let usage: Usage = { promptTokens: 0, completionTokens: 0 }
+    for await (const event of eventsOf(incoming.pieces())) {
+      const chunk = event as { choices?: WireChoice[]; usage?: WireUsage; error?: { code?: number } }
+      if (chunk.error) refuse(endpoint, chunk.error.code ?? 500, JSON.stringify(chunk))
+      if (chunk.usage) usage = readUsage(chunk.usage)
+      for (const choice of chunk.choices ?? []) {
+        const { text: piece, logprobs } = readChoice(choice)
+        text += piece
+        if (piece !== '' || logprobs) onText(piece, logprobs)
+        finishReason = choice.finish_reason ?? finishReason
+      }
+    }
+    if (finishReason === null)
+      throw new EngineLost(`The model server of ${endpoint.baseModel} ended its answer too early.`, true)
+    return { choices: [{ index: 0, text, finishReason, logprobs: null }], usage }
+  }
 
 type WireChoice = {
   index: number
@@ -100,25 +95,12 @@ const readUsage = (usage: WireUsage | undefined): Usage => ({
   completionTokens: usage?.completion_tokens ?? 0,
 })
 
-const pathOf = ({ messages }: CompletionRequest) => (messages ? '/v1/chat/completions' : '/v1/completions')
+const pathOf = ({ input }: AskedText) => (input.kind === 'chat' ? '/v1/chat/completions' : '/v1/completions')
 
-const bodyOf = ({
-  model,
-  prompts,
-  textLengths,
-  messages,
-  tools,
-  grammar,
-  maxTokens,
-  temperature,
-  topP,
-  seed,
-  stop,
-  extras,
-}: CompletionRequest) => ({
+const bodyOf = (model: string, { input, grammar, maxTokens, temperature, topP, seed, stop, extras }: AskedText) => ({
   ...extras,
   model,
-  ...(messages ? conversationOnWire(messages, tools) : promptsOnWire(prompts, textLengths)),
+  ...(input.kind === 'chat' ? chatOnWire(input) : promptsOnWire(input)),
   max_tokens: maxTokens,
   temperature,
   top_p: topP,
@@ -128,7 +110,7 @@ const bodyOf = ({
 })
 
 /** Names the text before each prompt apart from the prompt, if there is any. */
-function promptsOnWire(prompts: readonly Prompt[], textLengths: TextLengths) {
+function promptsOnWire({ prompts, textLengths }: PromptsInput) {
   if (!textLengths?.some((length) => length > 0)) return { prompt: prompts }
   const texts = prompts.filter(isText)
   return {
@@ -137,56 +119,51 @@ function promptsOnWire(prompts: readonly Prompt[], textLengths: TextLengths) {
   }
 }
 
-/** @param maxTokens the most tokens of a text, or null to cut each text to one context. @returns one finite vector per text, in order */
-export async function requestEmbeddings(
-  endpoint: Endpoint,
-  { model, texts, maxTokens }: { model: string; texts: readonly string[]; maxTokens: number | null },
-  signal: AbortSignal,
-  room?: AnswerRoom,
-): Promise<{ vectors: number[][]; usage: Usage }> {
-  const limit = maxTokens === null ? { truncate_prompt_tokens: -1 } : { max_input_tokens: maxTokens }
-  const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts, ...limit }, room)
-  const { data, usage } = answer as { data: { index: number; embedding: number[] }[]; usage?: WireUsage }
-  const vectors = inOrderOf(data, texts.length).map(({ embedding }) => embedding)
-  // JSON has no NaN: a NaN arrives as null.
-  if (!vectors.every((vector) => vector.length > 0 && vector.every(Number.isFinite)))
-    throw new Error(`The engine of ${model} returned a vector with an entry that is not a number.`)
-  return { vectors, usage: readUsage(usage) }
-}
-
-type Conversation = {
-  messages?: readonly ChatMessage[] | null | undefined
-  tools?: readonly ChatTool[] | null | undefined
-}
-
-const conversationOnWire = (messages: readonly ChatMessage[], tools: Conversation['tools']) => ({
+const chatOnWire = ({ messages, tools }: ChatInput) => ({
   messages: messages.map(messageOnWire),
   ...(tools?.length && { tools: tools.map(toolOnWire) }),
 })
 
-/** @returns the name of the format in which the model writes calls, and the token that begins them, if it is one */
-export async function requestCallFormat(
-  endpoint: Endpoint,
-  signal: AbortSignal,
-): Promise<{ name: string; token: number | null; usage: Usage }> {
+type AskedVectors = { texts: readonly string[]; maxTokens: number | null }
+
+/** @param maxTokens the most tokens of a text, or null to cut each text to one context. Answers one finite vector per text, in order */
+export const requestEmbeddings =
+  ({ texts, maxTokens }: AskedVectors, room?: AnswerRoom): EngineCall<{ vectors: number[][]; usage: Usage }> =>
+  async (endpoint, model, signal) => {
+    const limit = maxTokens === null ? { truncate_prompt_tokens: -1 } : { max_input_tokens: maxTokens }
+    const answer = await send(endpoint, 'POST', '/v1/embeddings', signal, { model, input: texts, ...limit }, room)
+    const { data, usage } = answer as { data: { index: number; embedding: number[] }[]; usage?: WireUsage }
+    const vectors = inOrderOf(data, texts.length).map(({ embedding }) => embedding)
+    // JSON has no NaN: a NaN arrives as null.
+    if (!vectors.every((vector) => vector.length > 0 && vector.every(Number.isFinite)))
+      throw new Error(`The engine of ${model} returned a vector with an entry that is not a number.`)
+    return { vectors, usage: readUsage(usage) }
+  }
+
+/** Answers the name of the format in which the model writes calls, and the token that begins them, if it is one. */
+export const requestCallFormat: EngineCall<{ name: string; token: number | null; usage: Usage }> = async (
+  endpoint,
+  _model,
+  signal,
+) => {
   const answer = await send(endpoint, 'POST', '/agent/v1/call-format', signal, {})
   const { name, token = null } = answer as { name: string; token?: number | null }
   return { name, token, usage: { promptTokens: 0, completionTokens: 0 } }
 }
 
-/** `textLength`: see TextLengths. */
-type CountedPrompt = { model: string; prompt: string; textLength: number }
+/** Counts the tokens of a conversation, or of a single text. */
+export const countTokens =
+  (input: PromptsInput | ChatInput): EngineCall<{ count: number; usage: Usage }> =>
+  async (endpoint, model, signal) => {
+    const answer = await send(endpoint, 'POST', '/tokenize', signal, { model, ...countedOnWire(input) })
+    const { count } = answer as { count: number }
+    return { count, usage: { promptTokens: count, completionTokens: 0 } }
+  }
 
-export async function countTokens(
-  endpoint: Endpoint,
-  { model, prompt, textLength, messages, tools }: Conversation & CountedPrompt,
-  signal: AbortSignal,
-): Promise<{ count: number; usage: Usage }> {
-  const before = textLength > 0 ? { text_before: prompt.slice(0, textLength) } : {}
-  const asked = messages ? conversationOnWire(messages, tools) : { prompt: prompt.slice(textLength), ...before }
-  const answer = await send(endpoint, 'POST', '/tokenize', signal, { model, ...asked })
-  const { count } = answer as { count: number }
-  return { count, usage: { promptTokens: count, completionTokens: 0 } }
+function countedOnWire(input: PromptsInput | ChatInput) {
+  if (input.kind === 'chat') return chatOnWire(input)
+  const { prompt, ...before } = promptsOnWire(input)
+  return { prompt: prompt[0], ...('text_before' in before && { text_before: before.text_before?.[0] }) }
 }
 
 export async function putAdapter(endpoint: Endpoint, name: string, files: readonly AdapterFile[], signal: AbortSignal) {

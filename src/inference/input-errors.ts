@@ -2,6 +2,7 @@
 import { maxEmbeddingTokens, type CatalogueEntry } from '../domain/catalogue.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { isText, type Prompt } from '../domain/prompt.ts'
+import { maxTextCharacters } from '../domain/text-length.ts'
 import { EngineRefusal } from './engine-client.ts'
 
 /** Fields of an engine request that come from the caller. */
@@ -15,34 +16,24 @@ const callersWords: Record<string, string> = {
   structured_outputs: 'output_type',
 }
 
-/** @throws ServiceError invalid_input when the engine refuses the caller's input; any other error unchanged */
-export async function naming<T>(
-  baseModel: CatalogueEntry,
-  rows: readonly { index: number }[],
-  call: () => Promise<T>,
-  tooLong: (baseModel: CatalogueEntry, index: number) => ServiceError = promptTooLong,
-): Promise<T> {
-  try {
-    return await call()
-  } catch (error) {
-    if (!(error instanceof EngineRefusal) || ![400, 413, 422].includes(error.status)) throw error
-    const row = rows.length === 1 ? rows[0] : error.index === null ? undefined : rows[error.index]
-    if (error.param && row && ['prompt', 'input'].includes(error.param)) throw tooLong(baseModel, row.index)
-    const word = callersWords[error.param ?? '']
-    if (word === 'output_type') throw invalidInput(word, tooComplex(baseModel))
-    if (word) throw invalidInput(word, error.message)
-    throw error
-  }
-}
+type Asked = { rows: readonly number[]; tooLong?: typeof promptTooLong; isCallersGrammar?: boolean }
 
-/** @throws ServiceError invalid_input with the engine's own words about the caller's grammar */
-export async function namingGrammar<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (error) {
-    if (!(error instanceof EngineRefusal) || error.param !== 'structured_outputs') throw error
-    throw invalidInput('structured_outputs', `structured_outputs: ${error.message}`)
-  }
+/** @returns ServiceError invalid_input when the engine refused the caller's input; any other error unchanged */
+export function naming(
+  error: unknown,
+  baseModel: CatalogueEntry,
+  { rows, tooLong = promptTooLong, isCallersGrammar = false }: Asked,
+): unknown {
+  if (!(error instanceof EngineRefusal)) return error
+  // The engine's own words are about the caller's grammar.
+  if (isCallersGrammar && error.param === 'structured_outputs')
+    return invalidInput('structured_outputs', `structured_outputs: ${error.message}`)
+  if (![400, 413, 422].includes(error.status)) return error
+  const row = rows.length === 1 ? rows[0] : error.index === null ? undefined : rows[error.index]
+  if (error.param && row !== undefined && ['prompt', 'input'].includes(error.param)) return tooLong(baseModel, row)
+  const word = callersWords[error.param ?? '']
+  if (word === 'output_type') return invalidInput(word, tooComplex(baseModel))
+  return word ? invalidInput(word, error.message) : error
 }
 
 // The words "maximum context length is" are OpenAI's: clients look for them.
@@ -73,8 +64,20 @@ const beyondContext = (index: number, message: string) =>
 export const tooComplex = ({ name }: CatalogueEntry) =>
   `output_type is too complex for ${name}: use fewer fields, or shorter names, patterns and lists of values.`
 
-/** @throws ServiceError invalid_input naming the first text that holds half of a surrogate pair, which no engine can read */
-export function assertWellFormed(prompts: readonly Prompt[]) {
+/**
+ * @throws ServiceError invalid_input naming the first prompt that is certainly too long, or that holds half of a surrogate pair,
+ * which no engine can read
+ */
+export function requireReadable(baseModel: CatalogueEntry, prompts: readonly Prompt[]) {
+  const { contextLength } = baseModel
+  const most = (prompt: Prompt) => (isText(prompt) ? maxTextCharacters(contextLength) : contextLength)
+  // First: a conversation of 64 MB becomes one text only when its characters are looked at.
+  const tooLong = prompts.findIndex((prompt) => prompt.length > most(prompt))
+  if (tooLong >= 0) throw promptTooLong(baseModel, tooLong)
+  requireWellFormed(prompts)
+}
+
+export function requireWellFormed(prompts: readonly Prompt[]) {
   const index = prompts.findIndex((prompt) => isText(prompt) && !prompt.isWellFormed())
   if (index >= 0) throw invalidInput(`prompt[${index}]`, `The prompt at position ${index} is not valid Unicode.`)
 }

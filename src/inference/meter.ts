@@ -1,4 +1,6 @@
-import type { Usage } from './engine-client.ts'
+/** Tokens of one engine call, as the engine counts them. */
+export type Usage = { promptTokens: number; completionTokens: number }
+export type OnUsage = (usage: Usage) => void
 
 /** Receives what the engines did for one request, also when the request fails in the end. */
 export type Meter = {

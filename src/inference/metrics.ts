@@ -1,6 +1,8 @@
 // Prometheus numbers of the request path, by base model: as many series as the catalogue has models.
 import { Counter, Gauge, Histogram, type Metric } from 'prom-client'
-import type { Usage } from './engine-client.ts'
+import type { Usage } from './meter.ts'
+
+export type InferenceMetrics = ReturnType<typeof createInferenceMetrics>
 
 /** Metrics of this process. @param measureQueue prompts of each model that has requests under way */
 export function createInferenceMetrics(

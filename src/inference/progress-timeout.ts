@@ -1,27 +1,28 @@
 // The timeout of a request, which each answer of an engine starts anew: a long batch may take its time, and an engine that
 // hangs holds nobody.
-import { withAbort } from './abortable.ts'
+import { followAbort } from './abortable.ts'
 
 /**
- * Runs `work` with a signal that also aborts, with the error of `late`, when `onAnswer` was not called for `timeoutMs`.
+ * The signal also aborts, with the error of `late`, when `onAnswer` was not called for `timeoutMs`.
  * @param isWaiting the work waits for its turn, which comes: then the time starts anew
  */
-export function whileAnswered<T>(
-  signal: AbortSignal,
+export function startProgressTimeout(
+  outer: AbortSignal,
   { timeoutMs, late, isWaiting }: { timeoutMs: number; late: () => Error; isWaiting: () => boolean },
-  work: (signal: AbortSignal, onAnswer: () => void) => Promise<T>,
-): Promise<T> {
-  return withAbort(signal, async (own) => {
-    let timer: NodeJS.Timeout | undefined
-    const startTime = () => {
+): { signal: AbortSignal; onAnswer: () => void } & Disposable {
+  const own = followAbort(outer)
+  let timer: NodeJS.Timeout | undefined
+  const onAnswer = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => (isWaiting() ? onAnswer() : own.abort(late())), timeoutMs)
+  }
+  onAnswer()
+  return {
+    signal: own.signal,
+    onAnswer,
+    [Symbol.dispose]() {
       clearTimeout(timer)
-      timer = setTimeout(() => (isWaiting() ? startTime() : own.abort(late())), timeoutMs)
-    }
-    startTime()
-    try {
-      return await work(own.signal, startTime)
-    } finally {
-      clearTimeout(timer)
-    }
-  })
+      own[Symbol.dispose]()
+    },
+  }
 }

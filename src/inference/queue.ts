@@ -1,23 +1,27 @@
 // Decides which call to an engine comes next. The calls of a large request wait here, so that accounts take turns by tokens
-// (turns.ts). The engines get enough calls at once to be always busy. Each api process has a queue of its own.
+// (token-counters.ts). The engines get enough calls at once to be always busy. Each api process has a queue of its own.
 import { abortable } from './abortable.ts'
 import { createAdmission, type AdmissionLimits } from './admission.ts'
-import type { Usage } from './engine-client.ts'
-import { begin, createTaker, end, join, leave, nextOf, type Taker } from './turns.ts'
+import type { Usage } from './meter.ts'
+import { begin, createCounter, end, join, leave, nextOf, type TokenCounter } from './token-counters.ts'
 
 /** `tokens` estimates what the call will cost; `maxRows` limits the rows that are with the engines at once, this call's included. */
 type Call = { rows: number; tokens: number; maxRows: number }
-/** The calls of one accepted request. */
-export type Turns = {
+
+/** The turns of one accepted request, until it is disposed of. */
+export type Turns = Disposable & {
   /** True while a call of the request is with an engine. */
   isRunning: () => boolean
-  /** Runs one call when its turn has come. @throws the signal's reason; what `run` throws */
-  inTurn: <T extends { usage: Usage }>(call: Call, signal: AbortSignal, run: () => Promise<T>) => Promise<T>
+  /** Waits until one call may begin. @throws the signal's reason */
+  take: (call: Call, signal: AbortSignal) => Promise<Turn>
 }
 
+/** Ends when it is disposed of. A call that was not counted has cost what was expected of it. */
+export type Turn = Disposable & { count: (usage: Usage) => void }
+
 type Place = Call & { request: RequestLine; account: AccountLine; isExtra: boolean; start: () => void }
-type RequestLine = Taker & { places: Set<Place> }
-type AccountLine = Taker & { requests: Set<RequestLine>; extraRows: number }
+type RequestLine = TokenCounter & { places: Set<Place> }
+type AccountLine = TokenCounter & { requests: Set<RequestLine>; extraRows: number }
 type ModelLine = { accounts: Map<string, AccountLine>; waitingRows: number; runningRows: number; extraRows: number }
 
 /** Each account may exceed the limit by calls of this many rows in all, so that its single prompts pass its own large calls. */
@@ -37,38 +41,31 @@ export function createQueue(limits?: AdmissionLimits) {
     },
 
     /** Accepts or refuses a whole request. The calls of an accepted one wait as long as they must. @throws as createAdmission's */
-    async accept<T>(
-      { baseModel, accountId, prompts }: { baseModel: string; accountId: string; prompts: number },
-      work: (turns: Turns) => Promise<T>,
-    ): Promise<T> {
+    accept({ baseModel, accountId, prompts }: { baseModel: string; accountId: string; prompts: number }): Turns {
       const release = admit(accountId, prompts)
       const line = lines.get(baseModel) ?? { accounts: new Map(), waitingRows: 0, runningRows: 0, extraRows: 0 }
       lines.set(baseModel, line)
-      const account = line.accounts.get(accountId) ?? { ...createTaker(), requests: new Set(), extraRows: 0 }
+      const account = line.accounts.get(accountId) ?? { ...createCounter(), requests: new Set(), extraRows: 0 }
       line.accounts.set(accountId, account)
-      const request = { ...createTaker(), places: new Set<Place>() }
+      const request = { ...createCounter(), places: new Set<Place>() }
       account.requests.add(request)
-      try {
-        return await work({
-          isRunning: () => request.running > 0,
-          inTurn: (call, signal, run) => inTurn(line, account, request, { call, signal, run }),
-        })
-      } finally {
-        release()
-        account.requests.delete(request)
-        if (account.requests.size === 0) line.accounts.delete(accountId)
-        if (line.accounts.size === 0) lines.delete(baseModel)
+      return {
+        isRunning: () => request.running > 0,
+        take: (call, signal) => take(line, { account, request, call, signal }),
+        [Symbol.dispose]() {
+          release()
+          account.requests.delete(request)
+          if (account.requests.size === 0) line.accounts.delete(accountId)
+          if (line.accounts.size === 0) lines.delete(baseModel)
+        },
       }
     },
   }
 }
 
-async function inTurn<T extends { usage: Usage }>(
-  line: ModelLine,
-  account: AccountLine,
-  request: RequestLine,
-  { call, signal, run }: { call: Call; signal: AbortSignal; run: () => Promise<T> },
-): Promise<T> {
+type Waiting = { account: AccountLine; request: RequestLine; call: Call; signal: AbortSignal }
+
+async function take(line: ModelLine, { account, request, call, signal }: Waiting): Promise<Turn> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const place: Place = { ...call, request, account, isExtra: false, start: resolve }
   enqueue(line, place)
@@ -80,14 +77,10 @@ async function inTurn<T extends { usage: Usage }>(
     else endPlace(line, place, 0)
     throw error
   }
-  // A call that fails has cost what was expected of it.
   let counted = call.tokens
-  try {
-    const answer = await run()
-    counted = answer.usage.promptTokens + answer.usage.completionTokens
-    return answer
-  } finally {
-    endPlace(line, place, counted)
+  return {
+    count: ({ promptTokens, completionTokens }) => (counted = promptTokens + completionTokens),
+    [Symbol.dispose]: () => endPlace(line, place, counted),
   }
 }
 

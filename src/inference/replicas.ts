@@ -1,6 +1,6 @@
 // Chooses the replica of a model that takes a call: the one with the least work, or for an adapter one that likely holds it.
 import { hash } from 'node:crypto'
-import { withAbort } from './abortable.ts'
+import { followAbort } from './abortable.ts'
 import { EngineLost, type Endpoint } from './engine-client.ts'
 
 /** A replica as its row describes it. `seenAtMs` changes with each report of the replica. */
@@ -58,34 +58,35 @@ export function createReplicas(now: () => number = () => performance.now()) {
     },
 
     /**
-     * Runs `work` with a signal that also aborts, with EngineLost, when the replica is given up as silent.
-     * @param onSeconds called with this work's share of the replica's time
+     * Begins a call on the replica, which ends when it is disposed of. Its signal also aborts, with EngineLost, when the replica
+     * is given up as silent.
+     * @param onSeconds called at the end with the call's share of the replica's time
      */
-    use<T>(
+    use(
       replica: Endpoint,
       {
         rows,
         signal,
         onSeconds,
       }: { rows: number; signal: AbortSignal; onSeconds?: ((seconds: number) => void) | undefined },
-      work: (signal: AbortSignal) => Promise<T>,
-    ): Promise<T> {
-      return withAbort(signal, async (own) => {
-        const key = keyOf(replica)
-        const load = working.get(key) ?? { rows: 0, calls: new Set(), secondsPerRow: 0, asOfMs: now() }
-        working.set(key, load)
-        const startedAt = passTime(load)
-        load.rows += rows
-        load.calls.add(own)
-        try {
-          return await work(own.signal)
-        } finally {
+    ): { signal: AbortSignal } & Disposable {
+      const own = followAbort(signal)
+      const key = keyOf(replica)
+      const load = working.get(key) ?? { rows: 0, calls: new Set(), secondsPerRow: 0, asOfMs: now() }
+      working.set(key, load)
+      const startedAt = passTime(load)
+      load.rows += rows
+      load.calls.add(own)
+      return {
+        signal: own.signal,
+        [Symbol.dispose]() {
+          own[Symbol.dispose]()
           onSeconds?.((passTime(load) - startedAt) * rows)
           load.rows -= rows
           load.calls.delete(own)
           if (load.calls.size === 0) working.delete(key)
-        }
-      })
+        },
+      }
     },
 
     /** Call with every refresh: the connections to a lost node would hang for many minutes. */

@@ -28,7 +28,11 @@ export type SchemaThreads = ReturnType<typeof createSchemaThreads>
 
 export function createSchemaThreads({ atMostMs = limitMs }: { atMostMs?: number } = {}) {
   const module = new URL('./schema-thread.ts', import.meta.url)
-  const threads = createThreads(module, { atMost: maxThreads, atMostOfOne: maxThreadsOfAccount, heapLimitMegabytes })
+  const threads = createThreads(module, {
+    atMost: maxThreads,
+    atMostOfAccount: maxThreadsOfAccount,
+    heapLimitMegabytes,
+  })
   /** Results by the first schema of a request: its choices and tries ask the same again. */
   const known = new WeakMap<AskedSchema, Map<string, unknown>>()
 

@@ -1,23 +1,13 @@
 // Bounds the lengths of a typed answer's values, so that the answer always closes before its tokens run out.
 import type { OutputType } from '../domain/output-type.ts'
 import { isText, type Prompt } from '../domain/prompt.ts'
-import {
-  characterBytes,
-  maxDigits,
-  smallestBytes,
-  stringFieldCount,
-  structureBytes,
-  type Limits,
-} from './typed-output.ts'
+import { characterBytes, maxDigits, stringFieldCount, structureBytes, type Limits } from './typed-output.ts'
 
 /** `isCertain`: the longest possible answer fits. Otherwise an answer may run out of tokens and is asked for again, shorter. */
 export type Bound = Limits & { maxTokens: number; isCertain: boolean }
 
-/** `answerTokens` also bounds the whole answer. Without it an answer may have the rest of the context. */
-type Room = { contextLength: number; promptTokens: number; answerTokens?: number | null }
-
-const tokensOf = ({ contextLength, promptTokens, answerTokens }: Room) =>
-  Math.min(contextLength - promptTokens, answerTokens ?? Number.POSITIVE_INFINITY)
+/** An answer may have the rest of the context. */
+type Room = { contextLength: number; promptTokens: number }
 
 /** Characters that a token usually holds. */
 const charactersPerToken = 4
@@ -59,11 +49,8 @@ export function comfortableBound(fields: OutputType, allowed: number, room: Room
 export function tightBound(fields: OutputType, allowed: number, room: Room): Bound | null {
   const bound = certainBound(fields, allowed, room)
   if (bound && bound.characters >= Math.min(allowed, fewCharacters)) return bound
-  return hopefulBound(fields, allowed, room) ?? shortestBound(allowed, room)
+  return hopefulBound(fields, allowed, room)
 }
-
-/** The least tokens that an answer needs, when each token holds a few characters, with one for the end. */
-export const smallestAnswerTokens = (fields: OutputType) => Math.ceil(smallestBytes(fields) / charactersPerToken) + 1
 
 /** Bounds for another try, with values half as long. */
 export const shorter = (bound: Bound): Bound =>
@@ -73,7 +60,7 @@ function certainBound(fields: OutputType, allowed: number, room: Room): Bound | 
   const strings = stringFieldCount(fields)
   // One more token for the end.
   const structureTokens = structureBytes(fields) + 1
-  const left = tokensOf(room) - structureTokens
+  const left = room.contextLength - room.promptTokens - structureTokens
   if (left < 0 || left < strings * characterBytes) return null
   const possible = strings === 0 ? 0 : Math.floor(left / (strings * characterBytes))
   // Rounded, so that few different grammars are compiled.
@@ -85,18 +72,11 @@ function certainBound(fields: OutputType, allowed: number, room: Room): Bound | 
 /** Models rarely spell byte by byte: assume four bytes of structure, or one character of text, per token. */
 function hopefulBound(fields: OutputType, allowed: number, room: Room): Bound | null {
   const strings = stringFieldCount(fields)
-  const maxTokens = tokensOf(room)
+  const maxTokens = room.contextLength - room.promptTokens
   const left = maxTokens - 1 - Math.ceil(structureBytes(fields) / 4)
   if (left < 0 || left < strings) return null
   const characters = strings === 0 ? 0 : Math.min(allowed, powerOfTwoUpTo(Math.floor(left / strings)))
   return { characters, digits: hopefulDigits, maxTokens, isCertain: false }
-}
-
-/** Where the caller bounds the whole answer, the shortest values are tried: an answer that does not fit may end unfinished. */
-function shortestBound(allowed: number, room: Room): Bound | null {
-  const maxTokens = tokensOf(room)
-  if (maxTokens !== room.answerTokens) return null
-  return { characters: Math.min(allowed, 1), digits: 1, maxTokens, isCertain: false }
 }
 
 const half = (value: number) => Math.max(1, Math.floor(value / 2))

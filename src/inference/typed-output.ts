@@ -27,27 +27,16 @@ export function typedOutputRegex(fields: OutputType, { characters, digits }: Lim
 }
 
 /** Bytes of the longest answer without the characters of its strings, which is also an upper bound of its tokens. */
-export const structureBytes = (fields: OutputType): number => sizesOf(fields).structure
-
-/** Bytes of the shortest answer. */
-export const smallestBytes = (fields: OutputType): number => sizesOf(fields).smallest
-
-type Sizes = { structure: number; smallest: number }
-/** Each of thousands of prompts asks, and a list of values may be long. */
-const knownSizes = new WeakMap<OutputType, Sizes>()
-
-function sizesOf(fields: OutputType): Sizes {
+export function structureBytes(fields: OutputType): number {
   const known = knownSizes.get(fields)
-  if (known) return known
-  const names = fields.reduce((sum, { name }) => sum + byteLength(JSON.stringify(name)) + 2, 0)
-  const values = fields.map(({ type }) => valueBytes(type))
-  const sizes = {
-    structure: values.reduce((sum, { most }) => sum + most, names + 2),
-    smallest: values.reduce((sum, { least }) => sum + least, names + 1),
-  }
-  knownSizes.set(fields, sizes)
-  return sizes
+  if (known !== undefined) return known
+  const size = fields.reduce((sum, { name, type }) => sum + byteLength(JSON.stringify(name)) + 2 + valueBytes(type), 2)
+  knownSizes.set(fields, size)
+  return size
 }
+
+/** Each of thousands of prompts asks, and a list of values may be long. */
+const knownSizes = new WeakMap<OutputType, number>()
 
 export const stringFieldCount = (fields: OutputType) => fields.filter(({ type }) => type.kind === 'str').length
 
@@ -128,20 +117,18 @@ function valueRegex(type: FieldType, quantifier: string, digits: number): string
   }
 }
 
-function valueBytes(type: FieldType): { least: number; most: number } {
+function valueBytes(type: FieldType): number {
   switch (type.kind) {
     case 'str':
-      return { least: 2, most: 2 }
+      return 2
     case 'int':
-      return { least: 1, most: longestInteger }
+      return longestInteger
     case 'float':
-      return { least: 1, most: longestFloat }
+      return longestFloat
     case 'bool':
-      return { least: 4, most: 5 }
-    case 'enum': {
-      const lengths = type.values.map((value) => byteLength(JSON.stringify(value)))
-      return { least: Math.min(...lengths), most: Math.max(...lengths) }
-    }
+      return 5
+    case 'enum':
+      return Math.max(...type.values.map((value) => byteLength(JSON.stringify(value))))
   }
 }
 

@@ -3,7 +3,7 @@
 import { createTurns } from '../turns.ts'
 import type { Ctx } from './context.ts'
 
-const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfOne: 4 })
+const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfAccount: 4 })
 
 /** Calls `work` in a turn of the account. One turn must not be taken within another. */
 export async function inByteTurn<T>({ accountId }: Pick<Ctx, 'accountId'>, work: () => Promise<T>): Promise<T> {

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { test } from 'node:test'
+import { promptsOf, type CompletionRequest } from '../../src/inference/request.ts'
 import { apiKey, startPublic } from './support.ts'
 
-type Input = { prompts: string[]; sampling: { maxTokens: number | null }; outputType: unknown; signal: AbortSignal }
-
-const seen: Input[] = []
+const seen: CompletionRequest[] = []
 const embedded: string[] = []
 const edge = await startPublic({
   inference: {
-    complete: (input: Input) => {
-      seen.push(input)
+    complete: (request: CompletionRequest) => {
+      seen.push(request)
+      const prompts = promptsOf(request.input)
       return Promise.resolve({
-        outputs: input.prompts.map((prompt) => ({ output: prompt.toUpperCase() })),
-        finishReasons: input.prompts.map(() => 'stop'),
+        outputs: prompts.map((prompt) => ({ output: String(prompt).toUpperCase() })),
+        finishReasons: prompts.map(() => 'stop'),
       })
     },
     embed: ({ texts, onLong }: { texts: string[]; onLong: string }) => {
@@ -57,13 +57,12 @@ test('what old clients send beside it does not matter', async () => {
     stop: null,
   })
   assert.equal(status, 200)
-  assert.equal(seen.at(-1)?.sampling.maxTokens, 5)
-  assert.equal(seen.at(-1)?.outputType, null)
+  assert.deepEqual(seen.at(-1)?.answer, { kind: 'text', maxTokens: 5 })
 })
 
 test('the smaller of both token limits holds', async () => {
   await complete({ prompt: 'a', max_tokens: 7, max_new_tokens: 9 })
-  assert.equal(seen.at(-1)?.sampling.maxTokens, 7)
+  assert.equal(seen.at(-1)?.answer.maxTokens, 7)
 })
 
 test('wrong parameters are 400 naming the field', async () => {
@@ -199,7 +198,7 @@ test('a client that leaves aborts its completion', async () => {
   const { promise: started, resolve: start } = Promise.withResolvers<AbortSignal>()
   const slow = await startPublic({
     inference: {
-      complete: ({ signal }: Input) => {
+      complete: ({ signal }: CompletionRequest) => {
         start(signal)
         return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
       },

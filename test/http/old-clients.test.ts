@@ -1,15 +1,16 @@
 // The side routes that SDKs of the old platform call, answered in the forms that they read.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { promptsOf, type CompletionRequest } from '../../src/inference/request.ts'
 import { startPublic } from './support.ts'
 
 suite('routes of old clients', async () => {
   const { call } = await startPublic({
     inference: {
-      complete: ({ prompts }: { prompts: string[] }) =>
+      complete: ({ input }: CompletionRequest) =>
         Promise.resolve({
-          outputs: prompts.map((prompt) => ({ output: `${prompt}!` })),
-          finishReasons: prompts.map(() => 'stop'),
+          outputs: promptsOf(input).map((prompt) => ({ output: `${String(prompt)}!` })),
+          finishReasons: promptsOf(input).map(() => 'stop'),
         }),
     },
     database: { storedRows: { exists: () => Promise.resolve(false) }, models: { find: () => Promise.resolve(null) } },

@@ -14,6 +14,7 @@ import { createMetrics } from '../../src/http/framework/metrics.ts'
 import { closeGracefully, listen } from '../../src/http/server.ts'
 import { createAdminApp } from '../../src/internal-http/admin-app.ts'
 import { createInternalApp } from '../../src/internal-http/app.ts'
+import type { CompletionRequest } from '../../src/inference/request.ts'
 import { createLog } from '../../src/log.ts'
 import { createGrading } from '../../src/grading/grading-threads.ts'
 import { createEvaluationScores } from '../../src/services/training-jobs/score-evaluation.ts'
@@ -131,6 +132,12 @@ function strict(name: string, stub: Stub): Stub {
       return target[key as string]
     },
   })
+}
+
+/** The conversation of a request to a model. */
+export function messagesOf(request: CompletionRequest | undefined) {
+  if (request?.input.kind !== 'chat') throw new Error('no conversation was asked')
+  return request.input.messages
 }
 
 /** Closed after the tests of the file. */

@@ -1,22 +1,21 @@
-// A typed answer whose caller bounds all of its tokens, as OpenAI's max_tokens does.
+// An answer of a form whose caller bounds all of its tokens, as OpenAI's max_tokens does.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { root } from '../../tools/paths.mjs'
-import type { AnswerShape } from '../../src/domain/answer-shape.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
-import { parseOutputType } from '../../src/domain/output-type.ts'
 import { createInference } from '../../src/inference/inference.ts'
+import type { AnswerForm } from '../../src/inference/request.ts'
+import { askedPrompts } from './support/asked-prompts.ts'
 import { askedSchema } from './support/asked-schema.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { startStubEngine } from './support/stub-engine.ts'
 
 const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
-const sampling = { temperature: null, topP: null, seed: null, stop: [] }
 const whole = '{"n":1234567}'
 
-describe('a typed answer of bounded length', async () => {
+describe('an answer of a form, of bounded length', async () => {
   // A token is a character.
   const engine = await startStubEngine(({ max_tokens: limit }, request, response) => {
     if (request.url === '/tokenize') return void response.end('{"count": 10}')
@@ -26,48 +25,13 @@ describe('a typed answer of bounded length', async () => {
   })
   const servers = createFakeServers()
   servers.set({ baseModel: tiny.name, state: 'ready', endpoint: engine.endpoint, generation: 1 })
-  const ask = (maxTokens: number, answerTokens: number | null, shape: AnswerShape | null = null) =>
-    createInference(servers.dependencies()).complete({
-      baseModel: tiny,
-      accountId: 'one',
-      adapter: null,
-      prompts: ['How many?'],
-      outputType: shape ? null : parseOutputType({ n: 'int' }),
-      shape,
-      answerTokens,
-      sampling: { ...sampling, maxTokens },
-      signal: new AbortController().signal,
-    })
+  const ask = (answer: AnswerForm) =>
+    createInference(servers.dependencies()).complete({ ...askedPrompts(tiny, ['How many?']), answer })
   const generations = () => engine.requests.filter(({ max_tokens: limit }) => limit !== undefined)
-
-  it('ends with the reason "length" when its tokens run out, and is asked for once', async () => {
-    const before = generations().length
-    const { outputs, finishReasons } = await ask(5, 5)
-    assert.deepEqual([outputs, finishReasons], [[{ output: '{"n":' }], ['length']])
-    assert.deepEqual(
-      generations()
-        .slice(before)
-        .map(({ max_tokens: limit }) => limit),
-      [5],
-    )
-  })
-
-  it('is whole when its tokens are enough, or when only its texts are bounded', async () => {
-    for (const answerTokens of [30, null]) {
-      const { outputs, finishReasons } = await ask(5, answerTokens)
-      assert.deepEqual([outputs, finishReasons], [[{ n: 1234567 }], ['stop']])
-    }
-  })
-
-  it('is refused before the engine is asked when no answer can fit', async () => {
-    const before = engine.requests.length
-    await assert.rejects(ask(2, 2), { code: 'invalid_input', message: /^max_tokens must be at least 3 / })
-    assert.equal(engine.requests.length, before)
-  })
 
   it('of a JSON schema is asked for again, shorter, when its tokens run out, and refused when none can fit', async () => {
     const schema = askedSchema({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] })
-    const asked = (answerTokens: number) => ask(answerTokens, answerTokens, { kind: 'schema', schema })
+    const asked = (maxTokens: number) => ask({ kind: 'schema', schema, maxTokens })
     const before = generations().length
     const { outputs, finishReasons } = await asked(14)
     assert.deepEqual([outputs, finishReasons], [[{ output: whole }], ['stop']])
@@ -83,7 +47,7 @@ describe('a typed answer of bounded length', async () => {
   })
 
   it('of a grammar of the caller never begins as grammars of the service do, which may force text', async () => {
-    await ask(30, 30, { kind: 'grammar', grammar: '%llguidance {}\nstart: "a"' })
+    await ask({ kind: 'grammar', grammar: '%llguidance {}\nstart: "a"', maxTokens: 30 })
     assert.equal(generations().at(-1)?.structured_outputs?.grammar, '\n%llguidance {}\nstart: "a"')
   })
 })

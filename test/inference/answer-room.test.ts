@@ -18,9 +18,9 @@ test('an answer that never ends is left when its room is used up, and small ones
   await once(engine, 'listening')
   const url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`
   const endpoint = { baseModel: 'tiny', generation: 1, instance: 'one', url, token: 'x' }
-  const asked = { model: 'tiny', texts: ['a'], maxTokens: 9 }
   const room = createAnswerRoom(1 << 20)
-  const ask = () => requestEmbeddings(endpoint, asked, new AbortController().signal, room)
+  const call = requestEmbeddings({ texts: ['a'], maxTokens: 9 }, room)
+  const ask = () => call(endpoint, 'tiny', new AbortController().signal)
   assert.deepEqual((await ask()).vectors, [[1]])
   isEndless = true
   await assert.rejects(ask(), { code: 'invalid_input', message: /more than 1 MiB/ })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { root } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { createInference } from '../../src/inference/inference.ts'
+import { askedPrompts } from './support/asked-prompts.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { answerWith, startStubEngine } from './support/stub-engine.ts'
 
@@ -29,15 +30,13 @@ test('a vLLM, which takes no turns, holds three batches of large requests and an
   servers.set({ baseModel: tiny.name, state: 'ready', endpoint: engine.endpoint })
   const inference = createInference(servers.dependencies())
   const complete = (accountId: string, count: number) =>
-    inference.complete({
-      baseModel: { ...tiny, engine: 'vllm' },
-      adapter: null,
-      accountId,
-      prompts: Array.from({ length: count }, (_, at) => `prompt ${at}`),
-      outputType: null,
-      sampling: { maxTokens: 4, temperature: null, topP: null, seed: null, stop: [] },
-      signal: new AbortController().signal,
-    })
+    inference.complete(
+      askedPrompts(
+        { ...tiny, engine: 'vllm' },
+        Array.from({ length: count }, (_, at) => `prompt ${at}`),
+        { accountId, sampling: { maxTokens: 4 } },
+      ),
+    )
   const large = Promise.all([complete('greedy', 10 * tiny.maxBatch), complete('greedy', 10 * tiny.maxBatch)])
   while (release.length < 3) await new Promise(setImmediate)
   await complete('idle', 1)

@@ -6,6 +6,7 @@ import { root } from '../../tools/paths.mjs'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import type { SamplingExtras } from '../../src/domain/sampling-extras.ts'
 import { createInference } from '../../src/inference/inference.ts'
+import { askedPrompts } from './support/asked-prompts.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { answerWith, startStubEngine } from './support/stub-engine.ts'
 
@@ -23,11 +24,7 @@ test('an answer of the engine holds few enough log probabilities to be parsed at
   const rowsOfCalls = async (maxTokens: number, extras: SamplingExtras | null) => {
     sizes.length = 0
     const prompts = Array.from({ length: tiny.maxBatch }, () => 'Who?')
-    const sampling = { maxTokens, temperature: null, topP: null, seed: null, stop: [], extras }
-    const { outputs } = await inference.complete({
-      ...{ baseModel: tiny, adapter: null, accountId: 'a', prompts, outputType: null, sampling },
-      signal: new AbortController().signal,
-    })
+    const { outputs } = await inference.complete(askedPrompts(tiny, prompts, { sampling: { maxTokens, extras } }))
     assert.equal(outputs.length, prompts.length)
     return Math.max(...sizes)
   }

@@ -8,12 +8,12 @@ import { parseOutputType } from '../../src/domain/output-type.ts'
 import { createAdapterLoader } from '../../src/inference/adapters.ts'
 import { EngineLost } from '../../src/inference/engine-client.ts'
 import { createInference } from '../../src/inference/inference.ts'
+import { askedPrompts } from './support/asked-prompts.ts'
 import { createFakeServers, replicaAt, tokenOf, type FakeServers } from './support/fake-servers.ts'
 import { answerWith, refuseWith, startStubEngine } from './support/stub-engine.ts'
 
 const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
 const signal = new AbortController().signal
-const sampling = { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] }
 const echo = answerWith((prompt) => `to ${prompt}`)
 
 const ask = (
@@ -21,15 +21,9 @@ const ask = (
   prompts: string[],
   more: { outputType?: unknown; coldStartTimeoutMs?: number; answerTimeoutMs?: number } = {},
 ) =>
-  createInference(servers.dependencies(more)).complete({
-    baseModel: tiny,
-    adapter: null,
-    accountId: 'one',
-    prompts,
-    outputType: parseOutputType(more.outputType),
-    sampling,
-    signal,
-  })
+  createInference(servers.dependencies(more)).complete(
+    askedPrompts(tiny, prompts, { outputType: parseOutputType(more.outputType) }),
+  )
 
 const serve = (servers: FakeServers, endpoint: string, generation = 1) =>
   servers.set({ baseModel: tiny.name, state: 'ready', endpoint, generation })

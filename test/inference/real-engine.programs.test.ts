@@ -9,10 +9,11 @@ import { parseCatalogue, type CatalogueEntry } from '../../src/domain/catalogue.
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import type { AnswerPart, ReadCall } from '../../src/domain/tools/call-reader.ts'
 import { ServiceError } from '../../src/domain/service-error.ts'
-import type { Adapter } from '../../src/inference/adapters.ts'
+import type { Adapter } from '../../src/inference/request.ts'
 import { createInference, type Inference } from '../../src/inference/inference.ts'
 import { answerRandomSchema } from './support/answer-schemas.ts'
 import { askedSchema } from './support/asked-schema.ts'
+import { askedPrompts, type More } from './support/asked-prompts.ts'
 import { startEngine, type EngineProcess } from './support/engine-process.ts'
 import { until } from '../support/eventually.ts'
 import { createFakeServers, tokenOf } from './support/fake-servers.ts'
@@ -36,8 +37,7 @@ describe('inference on the real model server', () => {
   })
   after(() => Promise.all(engines.map((engine) => engine.stop())))
 
-  const ask = (prompts: string[], more: Partial<Parameters<Inference['complete']>[0]> = {}) =>
-    inference.complete({ ...asker, baseModel: tiny, prompts, outputType: null, sampling: greedy, signal, ...more })
+  const ask = (prompts: string[], more: More = {}) => inference.complete(askedPrompts(tiny, prompts, more))
 
   async function runningRows(): Promise<number> {
     const headers = { authorization: `Bearer ${tokenOf(tiny.name, 1)}` }
@@ -111,20 +111,19 @@ describe('inference on the real model server', () => {
       [seed, true],
       [seed, false],
     ])) {
-      const shape = {
+      const answer = {
         kind: 'calls' as const,
         functions,
         isRequired,
         mayBeSeveral: true,
         content: null,
         onPart: (part: AnswerPart) => parts.push(part),
+        maxTokens: 150,
       }
       const sampling = { ...greedy, temperature: 1.5, seed }
-      const answers = await ask([''], {
-        messages,
-        tools,
-        shape,
-        answerTokens: 150,
+      const answers = await ask([], {
+        input: { kind: 'chat', messages, tools, text: '' },
+        answer,
         sampling,
         ...(seed > 2 && { onText: () => undefined }),
       })

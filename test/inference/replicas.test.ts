@@ -15,23 +15,19 @@ const replica = (at: number, more: Partial<ReadyReplica> = {}): ReadyReplica => 
   ...more,
 })
 const three = [replica(1), replica(2), replica(3)]
-const endless = () => new Promise<never>(() => undefined)
 const names = Array.from({ length: 300 }, (_, at) => `adapter-${at}`)
 
 describe('the replica of a call', () => {
-  it('is the one with the least work under way', async () => {
+  it('is the one with the least work under way', () => {
     const replicas = createReplicas()
     const taken = Array.from({ length: 6 }, () => {
       const chosen = replicas.choose(three, null, 0)
-      void replicas.use(chosen, { rows: 64, signal: never }, endless)
+      replicas.use(chosen, { rows: 64, signal: never })
       return chosen.instance
     })
     assert.deepEqual(taken.toSorted(), ['pod-1', 'pod-1', 'pod-2', 'pod-2', 'pod-3', 'pod-3'])
     const light = replicas.choose(three, null, 0)
-    await replicas.use(light, { rows: 1, signal: never }, async () =>
-      assert.notEqual(replicas.choose(three, null, 0), light),
-    )
-    void replicas.use(light, { rows: 1, signal: never }, endless)
+    replicas.use(light, { rows: 1, signal: never })
     assert.notEqual(replicas.choose(three, null, 0), light)
   })
 
@@ -44,9 +40,9 @@ describe('the replica of a call', () => {
 
     const [name] = names as [string]
     const favourite = replicas.choose(three, name, 128)
-    void replicas.use(favourite, { rows: 128, signal: never }, endless)
+    replicas.use(favourite, { rows: 128, signal: never })
     assert.equal(replicas.choose(three, name, 128), favourite)
-    void replicas.use(favourite, { rows: 1, signal: never }, endless)
+    replicas.use(favourite, { rows: 1, signal: never })
     assert.notEqual(replicas.choose(three, name, 128), favourite)
   })
 
@@ -85,57 +81,48 @@ describe('the replica of a call', () => {
 })
 
 describe('the time of a replica', () => {
-  it('is shared out by rows among the calls that it works on', async () => {
+  it('is shared out by rows among the calls that it works on', () => {
     let nowMs = 0
     const replicas = createReplicas(() => nowMs)
     const one = replica(1)
     const seconds: Record<string, number> = {}
     const call = (name: string, rows: number) => {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const share = { rows, signal: never, onSeconds: (share: number) => (seconds[name] = Number(share.toFixed(6))) }
-      const used = replicas.use(one, share, () => promise)
-      return async (atMs: number) => {
+      const onSeconds = (share: number) => (seconds[name] = Number(share.toFixed(6)))
+      const use = replicas.use(one, { rows, signal: never, onSeconds })
+      return (atMs: number) => {
         nowMs = atMs
-        resolve()
-        await used
+        use[Symbol.dispose]()
       }
     }
     const endLarge = call('large', 3)
     nowMs = 4000
     const endSmall = call('small', 1)
-    await endSmall(8000)
-    await endLarge(10_000)
+    endSmall(8000)
+    endLarge(10_000)
     assert.deepEqual([seconds['small'], seconds['large']], [1, 9])
     nowMs = 20_000
-    await call('later', 2)(21_000)
+    call('later', 2)(21_000)
     assert.equal(seconds['later'], 1)
   })
 })
 
 describe('a call on a replica that falls silent', () => {
-  it('is given up once another one reports, and not before', async () => {
+  it('is given up once another one reports, and not before', () => {
     let nowMs = 0
     const replicas = createReplicas(() => nowMs)
     const silent = replica(1, { isReporting: false })
-    const call = replicas.use(silent, { rows: 1, signal: never }, (signal) => {
-      const { promise, reject } = Promise.withResolvers<never>()
-      signal.addEventListener('abort', () => reject(signal.reason as Error))
-      return promise
-    })
-    let isGivenUp = false
-    void call.catch(() => (isGivenUp = true))
-    const look = async (atMs: number, rows: ReadyReplica[]) => {
+    const { signal } = replicas.use(silent, { rows: 1, signal: never })
+    const look = (atMs: number, rows: ReadyReplica[]) => {
       nowMs = atMs
       replicas.giveUpSilent('tiny', rows)
-      await new Promise(setImmediate)
-      return isGivenUp
+      return signal.aborted
     }
-    assert.equal(await look(0, [silent]), false)
-    assert.equal(await look(60_000, [silent]), false, 'a slow one is better than none')
-    assert.equal(await look(60_001, [silent, replica(2)]), false)
-    assert.equal(await look(70_000, [replica(1), replica(2)]), false, 'it reports again')
-    assert.equal(await look(80_000, [silent, replica(2)]), false)
-    assert.equal(await look(95_000, [replica(2)]), true)
-    await assert.rejects(call, EngineLost)
+    assert.equal(look(0, [silent]), false)
+    assert.equal(look(60_000, [silent]), false, 'a slow one is better than none')
+    assert.equal(look(60_001, [silent, replica(2)]), false)
+    assert.equal(look(70_000, [replica(1), replica(2)]), false, 'it reports again')
+    assert.equal(look(80_000, [silent, replica(2)]), false)
+    assert.equal(look(95_000, [replica(2)]), true)
+    assert.ok(signal.reason instanceof EngineLost)
   })
 })

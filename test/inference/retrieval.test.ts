@@ -1,14 +1,21 @@
 // How many rows are put before a prompt, against an engine whose tokens are words.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import type { CompletionInput } from '../../src/inference/completion.ts'
-import type { Servers } from '../../src/inference/call-with-failover.ts'
+import { root } from '../../tools/paths.mjs'
+import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { isText } from '../../src/domain/prompt.ts'
+import type { Servers } from '../../src/inference/accept.ts'
 import { createQueue } from '../../src/inference/queue.ts'
 import { createReplicas } from '../../src/inference/replicas.ts'
-import { withRows } from '../../src/inference/retrieval.ts'
+import { placeRows } from '../../src/inference/retrieval.ts'
+import { askedPrompts } from './support/asked-prompts.ts'
+
+const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
 
 let counted = 0
 const engine = createServer((request, response) => {
@@ -32,22 +39,15 @@ const queue = createQueue()
 const servers = {
   endpoints: { ready: () => Promise.resolve([endpoint]) },
   replicas: createReplicas(),
-  adapters: {},
 } as unknown as Servers
 
 async function layOut(prompts: string[], rows: string[][], more: { contextLength?: number; maxTokens?: number } = {}) {
-  const input = {
-    baseModel: { name: 'words', contextLength: more.contextLength ?? 40 },
-    adapter: null,
-    accountId: 'one',
-    prompts,
-    outputType: null,
-    sampling: { maxTokens: more.maxTokens ?? 10, temperature: null, topP: null, seed: null, stop: [] },
-    signal: new AbortController().signal,
-  } as unknown as CompletionInput
-  return queue.accept({ baseModel: 'words', accountId: 'one', prompts: prompts.length }, async (turns) => {
-    return withRows({ ...servers, turns }, input, rows)
-  })
+  const baseModel = { ...tiny, name: 'words', contextLength: more.contextLength ?? 40 }
+  const asked = askedPrompts(baseModel, prompts, { sampling: { maxTokens: more.maxTokens ?? 10 } })
+  using turns = queue.accept({ baseModel: 'words', accountId: 'one', prompts: prompts.length })
+  const { input, usedRows } = await placeRows({ ...asked, input: { kind: 'prompts', prompts, rows }, servers, turns })
+  assert.ok(input.kind === 'prompts')
+  return { prompts: input.prompts.filter(isText), textLengths: input.textLengths, usedRows }
 }
 
 const lay = async (...asked: Parameters<typeof layOut>) => (await layOut(...asked)).prompts

@@ -14,6 +14,7 @@ import { runConcurrently } from '../../src/inference/chunks.ts'
 import { adversarialPrompts } from './support/adversarial-prompts.ts'
 import { callRandomFunctions } from './support/answer-calls.ts'
 import { answerRandomSchema } from './support/answer-schemas.ts'
+import { askedPrompts } from './support/asked-prompts.ts'
 import { startEngine, type EngineProcess } from './support/engine-process.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { createRandom, type Random } from './support/random.ts'
@@ -61,11 +62,10 @@ describe('typed answers of models with random weights', { timeout: 6 * 60 * 60 *
         topP: random.pick([1, 0.5]),
         seed,
         maxTokens,
-        stop: [],
       }
       const prompts = random.list(promptsPerType, () => adversarialPrompt(random))
       const baseModel = random.pick(entries)
-      const asked = { baseModel, adapter: null, accountId: 'one', prompts, outputType, sampling, signal }
+      const asked = askedPrompts(baseModel, prompts, { outputType, sampling, signal })
       const { outputs } = await inference.complete(asked).catch((error: unknown) => {
         throw new Error(`seed ${seed}, ${baseModel.name}: ${JSON.stringify(outputType)}`, { cause: error })
       })

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { root } from '../../tools/paths.mjs'
 import { parseCatalogue, type CatalogueEntry } from '../../src/domain/catalogue.ts'
 import { createInference } from '../../src/inference/inference.ts'
+import { askedPrompts } from '../inference/support/asked-prompts.ts'
 import { startEngine, type EngineProcess } from '../inference/support/engine-process.ts'
 import { createFakeServers } from '../inference/support/fake-servers.ts'
 import { makeAdapter, serveAdapter } from '../inference/support/lora-adapter.ts'
@@ -27,19 +28,11 @@ describe('a killed vLLM or sidecar', { timeout: 2 * patienceMs }, () => {
 
   const startAgent = () => startEngine(onVllm, servers, ++generation, { ANNEAL_ENGINE_URL: vllm.url })
   // No end of text, so that a kill finds the answer under way.
-  const sampling = {
-    maxTokens: 300,
-    temperature: 0,
-    topP: 1,
-    seed: null,
-    stop: [],
-    extras: { logit_bias: { 2: -100 } },
+  const sampling = { maxTokens: 300, temperature: 0, topP: 1, extras: { logit_bias: { 2: -100 } } }
+  const ask = () => {
+    const adapter = { name: served.name, files: served.files }
+    return inference.complete(askedPrompts(onVllm, prompts, { adapter, sampling }))
   }
-  const ask = () =>
-    inference.complete({
-      ...{ baseModel: onVllm, adapter: { name: served.name, files: served.files }, accountId: 'one' },
-      ...{ prompts, outputType: null, sampling, signal: new AbortController().signal },
-    })
 
   before(async () => {
     served = await serveAdapter(makeAdapter(1))

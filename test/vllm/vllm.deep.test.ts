@@ -9,8 +9,10 @@ import { readSchema } from '../../src/domain/answer-schema/read-schema.ts'
 import { fitsSchema } from '../../src/domain/answer-schema/fits.ts'
 import { parseCatalogue, type CatalogueEntry } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
+import type { Prompt } from '../../src/domain/prompt.ts'
 import type { ReadCall } from '../../src/domain/tools/call-reader.ts'
-import { createInference, type Inference } from '../../src/inference/inference.ts'
+import { createInference } from '../../src/inference/inference.ts'
+import { askedPrompts, type More } from '../inference/support/asked-prompts.ts'
 import { startEngine, type EngineProcess } from '../inference/support/engine-process.ts'
 import { askedSchema } from '../inference/support/asked-schema.ts'
 import { createFakeServers, tokenOf } from '../inference/support/fake-servers.ts'
@@ -48,13 +50,10 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
     await vllm?.stop()
   })
 
-  type Input = Parameters<Inference['complete']>[0]
-  const ask = (baseModel: CatalogueEntry, more: Partial<Input> = {}) =>
-    inference.complete({
-      ...{ accountId: 'one', adapter: null, outputType: null, sampling: greedy, prompts, signal, baseModel },
-      ...more,
-    })
-  const both = (more: Partial<Input> = {}) => Promise.all([ask(own, more), ask(onVllm, more)])
+  type Asked = More & { prompts?: Prompt[] }
+  const ask = (baseModel: CatalogueEntry, { prompts: asked = prompts, ...more }: Asked = {}) =>
+    inference.complete(askedPrompts(baseModel, asked, { sampling: greedy, ...more }))
+  const both = (more: Asked = {}) => Promise.all([ask(own, more), ask(onVllm, more)])
   const adapterAt = (at: number) => {
     const { name, files } = served[at] ?? assert.fail()
     return { name, files }
@@ -97,18 +96,24 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
     }
     const schema = readSchema(city, 'schema')
     const asked = askedSchema(city)
-    const found = await ask(onVllm, { prompts: prompts.slice(0, 5), shape: { kind: 'schema', schema: asked } })
+    const found = await ask(onVllm, {
+      prompts: prompts.slice(0, 5),
+      answer: { kind: 'schema', schema: asked, maxTokens: null },
+    })
     for (const { output } of found.outputs) assert.ok(typeof output === 'string' && fitsSchema(schema, output))
     const called = await ask(onVllm, {
-      prompts: [''],
-      messages: [{ role: 'user', content: 'How is the weather in Oslo?' }],
-      tools: [{ name: 'weather', parameters: city }],
-      shape: {
+      input: {
+        kind: 'chat',
+        messages: [{ role: 'user', content: 'How is the weather in Oslo?' }],
+        tools: [{ name: 'weather', parameters: city }],
+        text: '',
+      },
+      answer: {
         kind: 'calls',
+        maxTokens: 200,
         functions: [{ name: 'weather', schema: asked }],
         ...{ isRequired: true, mayBeSeveral: false, content: null },
       },
-      answerTokens: 200,
     })
     const calls = called.outputs[0]?.['calls'] as unknown as ReadCall[] | undefined
     const call = calls?.[0]
@@ -153,7 +158,8 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
 
   it('streams a prompt and a conversation, whole and in order', async () => {
     const messages = [{ role: 'user' as const, content: 'What is the price?' }]
-    for (const more of [{ prompts: prompts.slice(0, 1) }, { prompts: [''], messages }]) {
+    const input = { kind: 'chat' as const, messages, tools: null, text: '' }
+    for (const more of [{ prompts: prompts.slice(0, 1) }, { input }]) {
       const pieces: string[] = []
       const found = await ask(onVllm, { ...more, onText: (piece) => pieces.push(piece) })
       assert.equal(pieces.join(''), found.outputs[0]?.['output'])

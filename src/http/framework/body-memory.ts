@@ -11,39 +11,39 @@ export type BodyMemory = ReturnType<typeof createBodyMemory>
 export type BodyShare = ReturnType<BodyMemory['open']>
 
 /**
- * A holder, such as an account, may hold at most as much as is still free. So one holder alone gets half, n holders get
- * 1/(n+1) each, and a holder that has nothing finds room however much the others ask for.
+ * An account may hold at most as much as is still free. So one account alone gets half, n accounts get
+ * 1/(n+1) each, and an account that has nothing finds room however much the others ask for.
  */
 export function createBodyMemory(totalBytes: number) {
   const heldBy = new Map<string, number>()
   let heldBytes = 0
 
-  function add(holder: string, sizeBytes: number) {
-    const held = (heldBy.get(holder) ?? 0) + sizeBytes
-    if (held > 0) heldBy.set(holder, held)
-    else heldBy.delete(holder)
+  function add(account: string, sizeBytes: number) {
+    const held = (heldBy.get(account) ?? 0) + sizeBytes
+    if (held > 0) heldBy.set(account, held)
+    else heldBy.delete(account)
     heldBytes += sizeBytes
   }
 
   return {
     /** Opens an empty share. */
-    open(holder: string) {
+    open(account: string) {
       let mine = 0
 
       /** Makes the share at least this large, or leaves it as it is. @throws ServiceError rate_limited, unavailable */
       function growTo(sizeBytes: number) {
         const more = sizeBytes - mine
         if (more <= 0) return
-        const others = (heldBy.get(holder) ?? 0) - mine
+        const others = (heldBy.get(account) ?? 0) - mine
         const needed = sizeBytes <= smallBodyBytes ? more : others + sizeBytes
         if (needed > totalBytes - heldBytes)
-          throw others > 0 ? holderHasItsShare(others, sizeBytes, totalBytes - heldBytes) : processIsFull(totalBytes)
-        add(holder, more)
+          throw others > 0 ? accountHasItsShare(others, sizeBytes, totalBytes - heldBytes) : processIsFull(totalBytes)
+        add(account, more)
         mine = sizeBytes
       }
 
       function release() {
-        if (mine > 0) add(holder, -mine)
+        if (mine > 0) add(account, -mine)
         mine = 0
       }
       return { growTo, release }
@@ -53,7 +53,7 @@ export function createBodyMemory(totalBytes: number) {
 
 const megabytes = (sizeBytes: number) => `${Math.ceil(sizeBytes / mebibyte)} MB`
 
-const holderHasItsShare = (heldBytes: number, sizeBytes: number, freeBytes: number) =>
+const accountHasItsShare = (heldBytes: number, sizeBytes: number, freeBytes: number) =>
   new ServiceError(
     'rate_limited',
     `This account's running requests hold ${megabytes(heldBytes)} of bodies, and this one has ${megabytes(sizeBytes)}. ` +

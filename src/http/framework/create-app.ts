@@ -11,7 +11,7 @@ import type { BodyMemory } from './body-memory.ts'
 import { allowOrigins } from './cors.ts'
 import { createJsonBodies, type JsonBodies } from './json-body.ts'
 import { HttpError, routeNotFound } from './problem.ts'
-import { receiveBody } from './receive-body.ts'
+import { receiveJson, receiveStream, type ReceivedBody } from './receive-body.ts'
 import { openRequestContext, requestContext, sendProblem, type RequestContextOptions } from './request-context.ts'
 import { createLargeAnswerTurns, createRequestTurns } from './request-turns.ts'
 import { clientGone, sendAnswer } from './respond.ts'
@@ -105,31 +105,31 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
     try {
       const origin = { requestId: requestContext(response).requestId, address: request.ip ?? '' }
       const caller = await authenticate({ route, request, response, origin })
-      const holder = holderOf(caller, request)
-      const ownTurn = () => turn(holder)
+      const account = accountOf(caller, request)
+      const ownTurn = () => turn(account)
       await ownTurn()
       const params = route.params && parseParams(route.params, request)
       const query = route.query && validate(route.query, request.query)
-      const memory = options.bodyMemory.open(holder)
+      const memory = options.bodyMemory.open(account)
       try {
         const incoming = { route, caller, request, response, json, memory, turn: ownTurn }
-        const answer = await receiveBody(incoming, (received) => {
-          const handle = () =>
-            route.handle({
-              ...received,
-              caller,
-              params,
-              query,
-              headers: request.headers,
-              isSecure: request.secure,
-              setHeader: (name, value) => response.setHeader(name, value),
-              get signal() {
-                return clientGone(response)
-              },
-            })
-          return route.hasLargeAnswer ? inLargeTurn(holder, handle) : handle()
-        })
-        await sendAnswer(response, answer, ownTurn)
+        const handle = (received: ReceivedBody) =>
+          route.handle({
+            ...received,
+            caller,
+            params,
+            query,
+            headers: request.headers,
+            isSecure: request.secure,
+            setHeader: (name, value) => response.setHeader(name, value),
+            get signal() {
+              return clientGone(response)
+            },
+          })
+        if (route.rows || route.form) return await sendAnswer(response, await receiveStream(incoming, handle), ownTurn)
+        const received = await receiveJson(incoming)
+        const answer = route.hasLargeAnswer ? inLargeTurn(account, () => handle(received)) : handle(received)
+        await sendAnswer(response, await answer, ownTurn)
       } finally {
         memory.release()
       }
@@ -140,7 +140,7 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
 }
 
 /** The account that pays for a body. A pod's token is checked after its body, so pods are told apart by their addresses. */
-const holderOf = (caller: CallerOf[Access], request: Request): string =>
+const accountOf = (caller: CallerOf[Access], request: Request): string =>
   'accountId' in caller ? (caller.accountId ?? 'operator') : (request.ip ?? '')
 
 /** Text that cannot be an id gets the same 404 as a path without a route. */

@@ -30,63 +30,66 @@ type Incoming = {
   turn: () => Promise<void>
 }
 
-type ReceivedBody = { body: unknown; rows: RowsOfFields; file: ReceivedRows | null; idempotency: Idempotency }
+export type ReceivedBody = { body: unknown; rows: RowsOfFields; file: ReceivedRows | null; idempotency: Idempotency }
 
 const mebibyte = 1024 * 1024
 const defaultLimitBytes = mebibyte
 /** Memory of a body that is streamed to the object store: two parts of 8 MB, and a row of up to 16 MB between chunks. */
 const streamedBodyBytes = 32 * mebibyte
 
-/** Rows and files that `handle` does not keep are removed after it. @throws ServiceError */
-export async function receiveBody<T>(
-  incoming: Incoming,
-  handle: (received: ReceivedBody) => Promise<T> | T,
-): Promise<T> {
-  const { route, request, response, memory, turn } = incoming
-  const none = { rows: {}, file: null }
-  if (route.rows || route.form) {
-    const reserve = (sizeBytes: number) => memory.growTo(Math.min(sizeBytes, streamedBodyBytes))
-    const stream = {
-      // Only routes for keys take rows and forms.
-      ctx: incoming.caller as Ctx,
-      idempotencyKey: request.get('idempotency-key'),
-      signal: () => clientGone(response),
-    }
-    if (route.rows) {
-      const { rows: options } = route
-      const body = inTurns(openBody(request, options.limitBytes, { reserve }), turn)
-      const checkRow = (bytes: Buffer, path: string) => incoming.json.checkRow(bytes, path, stream.signal)
-      return ingestRows({ ...stream, body, options, checkRow }, async ({ rest, rows, sha256 }) =>
-        handle({
-          ...none,
-          rows,
-          body: await parseBody(rest, options.restLimitBytes, incoming),
-          idempotency: idempotencyOf(incoming, sha256),
-        }),
-      )
-    }
-    if (route.form) {
-      const boundary = formBoundary(request)
-      const body = inTurns(openBody(request, route.form.limitBytes, { reserve, requireType: formBoundary }), turn)
-      return withForm({ ...stream, body, boundary }, async ({ fields, file, sha256 }) =>
-        handle({
-          ...none,
-          file,
-          body: await checkBody(route, { value: fields, holdsMany: false }),
-          idempotency: idempotencyOf(incoming, sha256),
-        }),
-      )
-    }
-  }
+const none = { rows: {}, file: null }
+
+/** @throws ServiceError */
+export async function receiveJson(incoming: Incoming): Promise<ReceivedBody> {
+  const { route, request, response, memory } = incoming
   if (route.method === 'get') {
     if (!(await drain(request))) response.setHeader('Connection', 'close')
-    return handle({ ...none, body: undefined, idempotency: null })
+    return { ...none, body: undefined, idempotency: null }
   }
   const hash = route.idempotent && request.get('idempotency-key') !== undefined ? beginHash(incoming) : null
   const options = { reserve: memory.growTo, hash }
   const limitBytes = route.bodyLimitBytes ?? defaultLimitBytes
   const body = await parseBody(await readBody(request, limitBytes, options), limitBytes, incoming)
-  return handle({ ...none, body, idempotency: hash && keyed(incoming, hash) })
+  return { ...none, body, idempotency: hash && keyed(incoming, hash) }
+}
+
+/** Rows and files that `handle` does not keep are removed after it. @throws ServiceError */
+export async function receiveStream<T>(
+  incoming: Incoming,
+  handle: (received: ReceivedBody) => Promise<T> | T,
+): Promise<T> {
+  const { route, request, response, memory, turn } = incoming
+  const reserve = (sizeBytes: number) => memory.growTo(Math.min(sizeBytes, streamedBodyBytes))
+  const stream = {
+    // Only routes for keys take rows and forms.
+    ctx: incoming.caller as Ctx,
+    idempotencyKey: request.get('idempotency-key'),
+    signal: () => clientGone(response),
+  }
+  if (route.rows) {
+    const { rows: options } = route
+    const body = inTurns(openBody(request, options.limitBytes, { reserve }), turn)
+    const checkRow = (bytes: Buffer, path: string) => incoming.json.checkRow(bytes, path, stream.signal)
+    return ingestRows({ ...stream, body, options, checkRow }, async ({ rest, rows, sha256 }) =>
+      handle({
+        ...none,
+        rows,
+        body: await parseBody(rest, options.restLimitBytes, incoming),
+        idempotency: idempotencyOf(incoming, sha256),
+      }),
+    )
+  }
+  if (!route.form) throw new Error(`${route.name} takes no rows and no form.`)
+  const boundary = formBoundary(request)
+  const body = inTurns(openBody(request, route.form.limitBytes, { reserve, requireType: formBoundary }), turn)
+  return withForm({ ...stream, body, boundary }, async ({ fields, file, sha256 }) =>
+    handle({
+      ...none,
+      file,
+      body: await checkBody(route, { value: fields, holdsMany: false }),
+      idempotency: idempotencyOf(incoming, sha256),
+    }),
+  )
 }
 
 async function parseBody(bytes: Buffer, limitBytes: number, { route, response, json }: Incoming): Promise<unknown> {

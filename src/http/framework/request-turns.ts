@@ -7,7 +7,7 @@ export type RequestTurns = (account: string) => Promise<void>
 
 /** The returned function resolves when the account's turn has come: one turn between two looks at the sockets. */
 export function createRequestTurns(): RequestTurns {
-  const turns = createTurns({ atMost: 1, atMostOfOne: 1 })
+  const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   return async (account) => {
     await turns.take(account)
     setImmediate(() => turns.giveBack(account))
@@ -23,7 +23,7 @@ const longestRestMs = 1000
  * leaves as much to the collector of garbage. The answer does not wait for the rest.
  */
 export function createLargeAnswerTurns() {
-  const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfOne: 1 })
+  const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfAccount: 1 })
   return async <T>(account: string, work: () => Promise<T> | T): Promise<T> => {
     await turns.take(account)
     const begun = performance.now()

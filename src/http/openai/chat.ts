@@ -3,6 +3,7 @@ import type { AnswerShape } from '../../domain/answer-shape.ts'
 import { textOfParts, type ChatMessage } from '../../domain/chat.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { ReadCall } from '../../domain/tools/call-reader.ts'
+import type { AnswerForm } from '../../inference/request.ts'
 import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
 import { pinModel } from '../../services/models/find-tuned.ts'
@@ -65,7 +66,12 @@ async function answer(
   tokens: ReturnType<typeof countTokens>,
   onText?: (piece: string, logprobs?: unknown) => void,
 ) {
-  const input = { ...inputOf(body, shape), tools: calls?.tools ?? null, seed }
+  const input = {
+    modelName: body.model,
+    input: { kind: 'chat' as const, messages: body.messages.map(messageOf), tools: calls?.tools ?? null },
+    answer: formOf(body, shape),
+    sampling: { ...samplingOf(body), seed },
+  }
   const { outputs, finishReasons, logprobs } = await translateErrors(paramNames(body), () =>
     createCompletion({ ctx, input, signal, onText, onUsage: tokens.onUsage }),
   )
@@ -111,18 +117,10 @@ const paramNames = ({
   ...(typeof limit === 'number' && { max_tokens: 'max_completion_tokens' }),
 })
 
-function inputOf(body: ChatRequest, shape: AnswerShape | null) {
+function formOf(body: ChatRequest, shape: AnswerShape | null): AnswerForm {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? null
-  return {
-    modelName: body.model,
-    prompts: [],
-    messages: body.messages.map(messageOf),
-    outputType: null,
-    shape,
-    maxTokens: shape?.kind === 'schema' || shape?.kind === 'calls' ? maxTokens : (maxTokens ?? asManyAsFit),
-    answerTokens: maxTokens,
-    ...samplingOf(body),
-  }
+  if (shape?.kind === 'schema' || shape?.kind === 'calls') return { ...shape, maxTokens }
+  return { ...(shape ?? { kind: 'text' }), maxTokens: maxTokens ?? asManyAsFit }
 }
 
 function messageOf({

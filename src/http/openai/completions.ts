@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AnswerShape } from '../../domain/answer-shape.ts'
 import { isText, type Prompt } from '../../domain/prompt.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { createCompletion } from '../../services/completions/create.ts'
+import { createCompletion, type CompleteInput, type PromptsAsked } from '../../services/completions/create.ts'
 import { streamCompletions } from '../../services/completions/stream-many.ts'
 import type { Ctx } from '../../services/context.ts'
 import { pinModel } from '../../services/models/find-tuned.ts'
@@ -95,12 +95,12 @@ export const completionRoutes = [
       const input = await inputOf(ctx, body, signal)
       const answers = await translateErrors(paramNames(body), () =>
         eachChoice(body, signal, ({ seed }, own) =>
-          createCompletion({ ctx, input: { ...input, seed }, signal: own, onUsage: tokens.onUsage }),
+          createCompletion({ ctx, input: seeded(input, seed), signal: own, onUsage: tokens.onUsage }),
         ),
       )
-      const choices = input.prompts.flatMap((_, prompt) =>
+      const choices = input.input.prompts.flatMap((_, prompt) =>
         answers.map(({ outputs, finishReasons, logprobs }, at) =>
-          choiceOf(prompt * answers.length + at, String(outputs[prompt]?.['output']), {
+          choiceOf(prompt * answers.length + at, outputs[prompt]?.['output'] as string, {
             finishReason: finishReasons[prompt] ?? 'stop',
             logprobs: logprobs?.[prompt],
           }),
@@ -113,21 +113,27 @@ export const completionRoutes = [
 
 type PinnedRequest = CompletionRequest & { dataId: string | null }
 
-async function inputOf(ctx: Ctx, body: PinnedRequest, signal: AbortSignal) {
+async function inputOf(ctx: Ctx, body: PinnedRequest, signal: AbortSignal): Promise<CompleteInput<PromptsAsked>> {
   const prompts = listOf(body.prompt)
   if (body.max_tokens === 0 && !body.echo)
     throw invalidInput('max_tokens', 'max_tokens must be at least 1 without echo.')
   if (body.echo && body.stream) throw invalidInput('echo', 'echo must be false when stream is true.')
   if (prompts.length * (body.n ?? 1) > maxChoices)
     throw invalidInput('n', `n must be smaller: a request may ask for at most ${maxChoices} choices in all.`)
-  const { model: modelName, dataId } = body
-  const specialTokens = body.special_tokens ?? true
   const shape = await shapeIn(ctx, body, { prompts, signal })
-  const maxTokens = body.max_tokens ?? (shape ? null : defaultMaxTokens)
-  const answerTokens = body.max_tokens ?? null
-  const asked = { modelName, dataId, prompts, specialTokens, outputType: null, shape, answerTokens, maxTokens }
-  return { ...asked, ...samplingOf(body) }
+  const maxTokens = body.max_tokens ?? null
+  return {
+    modelName: body.model,
+    input: { kind: 'prompts', prompts, specialTokens: body.special_tokens ?? true, dataId: body.dataId },
+    answer: shape ? { ...shape, maxTokens } : { kind: 'text', maxTokens: maxTokens ?? defaultMaxTokens },
+    sampling: samplingOf(body),
+  }
 }
+
+const seeded = (input: CompleteInput<PromptsAsked>, seed: number | null) => ({
+  ...input,
+  sampling: { ...input.sampling, seed },
+})
 
 /** @returns null for free text. @throws ServiceError invalid_input */
 async function shapeIn(
@@ -152,7 +158,7 @@ const paramNames = ({ response_format: format }: CompletionRequest) => ({
 
 async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: (data: object) => void) {
   const input = await inputOf(ctx, body, signal)
-  if (input.prompts.length === 0) throw invalidInput('prompt', 'prompt must not be empty when stream is true.')
+  if (input.input.prompts.length === 0) throw invalidInput('prompt', 'prompt must not be empty when stream is true.')
   const wantsUsage = body.stream_options?.include_usage === true
   const chunk = (choices: object[], usage: object | null = null) => send({ choices, ...(wantsUsage && { usage }) })
   const tokens = countTokens()
@@ -161,7 +167,7 @@ async function stream(ctx: Ctx, body: PinnedRequest, signal: AbortSignal, send: 
     eachChoice(body, signal, ({ at, seed }, own) =>
       streamCompletions({
         ctx,
-        input: { ...input, seed },
+        input: seeded(input, seed),
         signal: own,
         onText: (prompt, piece, logprobs) => chunk([choiceOf(prompt * count + at, piece, { logprobs })]),
         onEnd: (prompt, finishReason) => chunk([choiceOf(prompt * count + at, '', { finishReason })]),

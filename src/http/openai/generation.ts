@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { withoutPrefix } from '../../domain/model-reference.ts'
-import type { Usage as TokenCounts } from '../../inference/engine-client.ts'
+import type { Usage as TokenCounts } from '../../inference/meter.ts'
 import type { Ctx } from '../../services/context.ts'
 import { ModelName } from '../schemas/prompt.ts'
 import { extrasOf, samplingFields } from './sampling-fields.ts'

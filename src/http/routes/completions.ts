@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { createCompletion } from '../../services/completions/create.ts'
-import type { Ctx } from '../../services/context.ts'
+import { askPrompts, createCompletion } from '../../services/completions/create.ts'
 import { defineRoute } from '../framework/route.ts'
 import {
   CompletionAnswer,
@@ -28,7 +27,7 @@ export const completionRoutes = [
     summary: 'Complete one prompt or many, as text or as typed fields',
     response: CompletionAnswer,
     async handle({ caller: ctx, body, signal }) {
-      const { outputs } = await answer(ctx, body, signal)
+      const { outputs } = await createCompletion({ ctx, input: inputOf(body), signal })
       return oneOrMany(body, outputs)
     },
   }),
@@ -41,7 +40,7 @@ export const completionRoutes = [
     body: CompletionListRequest,
     response: CompletionList,
     async handle({ caller: ctx, body, signal }) {
-      const { outputs, finishReasons, usedRows } = await answer(ctx, body, signal)
+      const { outputs, finishReasons, usedRows } = await createCompletion({ ctx, input: inputOf(body), signal })
       const rows = body.include_rows ? { rows: usedRows ?? outputs.map(() => []) } : {}
       return { outputs, finish_reason: finishReasons, ...rows }
     },
@@ -53,19 +52,15 @@ export const completionRoutes = [
     summary: 'Like /v1/completions; old SDKs get the finished answer in the format that they poll for',
     response: StreamingCompletionAnswer,
     async handle({ caller: ctx, body, headers, signal }) {
-      const { outputs } = await answer(ctx, body, signal)
+      const { outputs } = await createCompletion({ ctx, input: inputOf(body), signal })
       if (!isOldSdk(body, headers)) return oneOrMany(body, outputs)
       return { server: null, status: outputs.map(() => true), data: outputs }
     },
   }),
 ]
 
-const answer = (ctx: Ctx, body: CompletionRequest, signal: AbortSignal) =>
-  createCompletion({
-    ctx,
-    input: { modelName: body.model_name, prompts: promptsOf(body), ...samplingOf(body) },
-    signal,
-  })
+const inputOf = (body: CompletionRequest) =>
+  askPrompts({ modelName: body.model_name, prompts: promptsOf(body), ...samplingOf(body) })
 
 const oneOrMany = ({ prompt }: CompletionRequest, outputs: Record<string, unknown>[]) =>
   typeof prompt === 'string' ? (outputs[0] ?? {}) : outputs

@@ -1,6 +1,6 @@
 import type { BatchCompletionInput } from '../../domain/inference-batch.ts'
 import type { OnLong } from '../../inference/embedding.ts'
-import { createCompletion } from '../completions/create.ts'
+import { askPrompts, createCompletion } from '../completions/create.ts'
 import type { ModelCtx } from '../context.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
 
@@ -14,7 +14,7 @@ export function createBatchInference(deps: ModelCtx['deps']) {
       signal: AbortSignal,
     ) => {
       deps.activity.note(accountId)
-      return createCompletion({ ctx: { deps, accountId, apiKeyId }, input, signal })
+      return createCompletion({ ctx: { deps, accountId, apiKeyId }, input: askPrompts(input), signal })
     },
     embed: (
       { accountId, apiKeyId, ...input }: Asker & { modelName: string | null; texts: string[]; onLong?: OnLong },

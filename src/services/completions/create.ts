@@ -1,11 +1,10 @@
 import { plainChat, type ChatMessage, type ChatTool } from '../../domain/chat.ts'
-import type { AnswerShape } from '../../domain/answer-shape.ts'
-import type { OutputType } from '../../domain/output-type.ts'
+import type { BatchCompletionInput } from '../../domain/inference-batch.ts'
 import { isText, type Prompt } from '../../domain/prompt.ts'
-import type { SamplingExtras } from '../../domain/sampling-extras.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { collectionName } from '../../domain/stored-data.ts'
-import type { OnUsage } from '../../inference/engine-client.ts'
+import type { OnUsage } from '../../inference/meter.ts'
+import type { AnswerForm, Completions, CompletionRequest, OnText, Sampling } from '../../inference/request.ts'
 import type { UsedRows } from '../../inference/retrieval.ts'
 import type { ModelCtx } from '../context.ts'
 import { rowsOf } from '../models/find-tuned.ts'
@@ -13,75 +12,88 @@ import { resolveModel } from '../models/resolve.ts'
 import { retrieveRows } from '../stored-data/retrieve-rows.ts'
 import { createMeter } from '../usage/meter.ts'
 
-/**
- * Null means the default: 256 tokens, temperature 0 (always the likeliest answer) and top_p 1. For typed answers
- * `maxTokens` limits their texts only and `stop` is ignored, so that every answer is complete.
- */
-type CompleteInput = {
-  /** Rows stored under this id are put before related prompts. Null uses the rows stored under the model's name. */
-  dataId?: string | null
+export type CompleteInput<Input = PromptsAsked | ChatAsked> = {
   modelName: string
-  prompts: Prompt[]
-  /** false: special tokens such as `</s>` are letters in the prompts. Default true. */
-  specialTokens?: boolean
-  /** A conversation in place of prompts. It uses the model's chat template and no stored rows. */
-  messages?: ChatMessage[] | null
-  /** Functions that the conversation may call. */
-  tools?: ChatTool[] | null
-  outputType: OutputType | null
-  maxTokens: number | null
-  temperature: number | null
-  topP: number | null
-  seed: number | null
-  stop: string[]
-  extras?: SamplingExtras | null
-  /** The answer is a text of this shape, `{output}`. */
-  shape?: AnswerShape | null
-  /** Bounds all tokens of a typed answer. One that does not fit is `{output}` with the finish reason "length". */
-  answerTokens?: number | null
+  input: Input
+  answer: AnswerForm
+  sampling: Sampling
+}
+
+export type PromptsAsked = {
+  kind: 'prompts'
+  prompts: readonly Prompt[]
+  /** false: special tokens such as `</s>` are letters in the prompts. */
+  specialTokens: boolean
+  /** Rows stored under this id are put before related prompts. Null uses the rows stored under the model's name. */
+  dataId: string | null
+}
+
+/** A conversation uses the model's chat template and no stored rows. */
+type ChatAsked = { kind: 'chat'; messages: readonly ChatMessage[]; tools: readonly ChatTool[] | null }
+
+type Asked<Input> = {
+  ctx: ModelCtx
+  input: CompleteInput<Input>
+  signal: AbortSignal
+  /** Receives the growing text; for a single untyped prompt only. */
+  onText?: OnText | undefined
+  onUsage?: OnUsage | undefined
 }
 
 /**
- * Returns one answer per prompt, in order: `{output}`, or exactly the fields of `outputType`.
+ * Returns one answer per prompt, in order: `{output}`, or exactly the fields of a typed answer.
  * @throws ServiceError model_not_found, invalid_input with the position of the prompt, quota_exceeded, unavailable
  */
-export async function createCompletion({
+export async function createCompletion<Input extends PromptsAsked | ChatAsked>({
   ctx,
-  input: {
-    dataId = null,
-    modelName,
-    prompts: texts,
-    specialTokens = true,
-    messages = null,
-    tools = null,
-    outputType,
-    shape = null,
-    answerTokens = null,
-    ...sampling
-  },
+  input: { modelName, input: asked, answer, sampling },
   signal,
   onText,
   onUsage,
-}: {
-  ctx: ModelCtx
-  input: CompleteInput
-  signal: AbortSignal
-  /** Receives the growing text; for a single untyped prompt only. */
-  onText?: ((piece: string, logprobs?: unknown) => void) | undefined
-  onUsage?: OnUsage | undefined
-}): Promise<{ outputs: Record<string, unknown>[]; finishReasons: string[]; logprobs?: unknown[] } & UsedRows> {
+}: Asked<Input>): Promise<Completions & UsedRows> {
+  const dataId = asked.kind === 'prompts' ? asked.dataId : null
   const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
-  const prompts = messages ? [plainChat(messages)] : texts
-  // Rows are put before texts: the tokens of a prompt stay as they came.
-  const rows = place && !messages && prompts.every(isText) ? await retrieveRows({ ctx, place, prompts, signal }) : null
-  const textLengths = specialTokens ? undefined : prompts.map(({ length }) => length)
+  const input = await readInput(ctx, asked, place, signal)
   const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
-  const target = { baseModel, adapter, accountId: ctx.accountId, prompts, textLengths, messages, tools, rows }
-  const asked = { ...target, outputType, shape, answerTokens, sampling, signal, onText, meter }
-  const completions = await ctx.deps.inference.complete(asked)
-  meter.countPrompts(prompts.length)
+  const request = { baseModel, adapter, accountId: ctx.accountId, signal, meter, onText, input, answer, sampling }
+  const completions = await ctx.deps.inference.complete(request)
+  meter.countPrompts(completions.outputs.length)
   return completions
 }
+
+async function readInput(
+  ctx: ModelCtx,
+  asked: PromptsAsked | ChatAsked,
+  place: { accountId: string; collection: string } | null,
+  signal: AbortSignal,
+): Promise<CompletionRequest['input']> {
+  if (asked.kind === 'chat') return { ...asked, text: plainChat(asked.messages) }
+  const { prompts, specialTokens } = asked
+  // Rows are put before texts: the tokens of a prompt stay as they came.
+  const rows = place && prompts.every(isText) ? await retrieveRows({ ctx, place, prompts, signal }) : null
+  return {
+    kind: 'prompts',
+    prompts,
+    rows,
+    textLengths: specialTokens ? undefined : prompts.map(({ length }) => length),
+  }
+}
+
+/** Prompts with the options of /v1/completions, which batches keep in their rows. */
+export const askPrompts = ({
+  modelName,
+  prompts,
+  dataId,
+  specialTokens = true,
+  outputType,
+  maxTokens,
+  ...sampling
+}: BatchCompletionInput & { modelName: string; prompts: readonly string[] }): CompleteInput<PromptsAsked> => ({
+  modelName,
+  input: { kind: 'prompts', prompts, specialTokens, dataId },
+  answer: outputType ? { kind: 'typed', outputType, maxTokens } : { kind: 'text', maxTokens },
+  sampling,
+})
 
 /**
  * Finds the model and its collection of stored rows, if any.

@@ -1,6 +1,6 @@
-import { createCompletion } from './create.ts'
+import { createCompletion, type CompleteInput, type PromptsAsked } from './create.ts'
 
-type Asked = Parameters<typeof createCompletion>[0]
+type Asked = Parameters<typeof createCompletion>[0] & { input: CompleteInput<PromptsAsked> }
 
 /** Enough to fill an engine's batch. */
 const streamsAtOnce = 32
@@ -22,18 +22,19 @@ export async function streamCompletions({
 }): Promise<void> {
   const failed = new AbortController()
   const asked = { ctx, signal: AbortSignal.any([signal, failed.signal]), onUsage }
-  const prompts = input.prompts.entries()
+  const { prompts: all } = input.input
+  const prompts = all.entries()
   const streamNext = async () => {
     for (const [index, prompt] of prompts) {
       const own = {
-        input: { ...input, prompts: [prompt] },
+        input: { ...input, input: { ...input.input, prompts: [prompt] } },
         onText: (piece: string, logprobs?: unknown) => onText(index, piece, logprobs),
       }
       const { finishReasons } = await createCompletion({ ...asked, ...own })
       onEnd(index, finishReasons[0] ?? 'stop')
     }
   }
-  const streams = Array.from({ length: Math.min(streamsAtOnce, input.prompts.length) }, () =>
+  const streams = Array.from({ length: Math.min(streamsAtOnce, all.length) }, () =>
     streamNext().catch((error: unknown) => failed.abort(error)),
   )
   await Promise.all(streams)

@@ -1,5 +1,5 @@
 import type { OnLong } from '../../inference/embedding.ts'
-import type { OnUsage } from '../../inference/engine-client.ts'
+import type { OnUsage } from '../../inference/meter.ts'
 import type { ModelCtx } from '../context.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { createMeter } from '../usage/meter.ts'

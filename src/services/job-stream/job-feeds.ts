@@ -21,7 +21,7 @@ const maxFollowers = 5000
 /** Bytes of messages that the feeds of an account keep in one process. */
 const maxKeptBytes = 16 * 1024 * 1024
 /** Reads at the same time, in all and of one account: other requests need the rest of the database connections. */
-const reads = { atMost: 6, atMostOfOne: 3 }
+const reads = { atMost: 6, atMostOfAccount: 3 }
 
 type Follower = {
   accountId: string

@@ -17,7 +17,7 @@ export function createSearchTurns(
   { total, perAccount, waitMs }: SearchLimits,
   restMs: (accountId: string, tookMs: number) => number = () => 0,
 ) {
-  const turns = createTurns({ atMost: total, atMostOfOne: perAccount })
+  const turns = createTurns({ atMost: total, atMostOfAccount: perAccount })
 
   async function takeInTime(accountId: string, signal: AbortSignal): Promise<void> {
     const late = new AbortController()

@@ -13,7 +13,7 @@ type CompletedUpload = { upload: FileUpload; file: StoredFile | null }
 type CompleteInput = { id: string; partIds: readonly string[]; md5: string | null }
 
 /** Requests of one upload in this process wait in line, so that only the first one looks what another process does. */
-const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfOne: 1 })
+const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfAccount: 1 })
 const lookAgainMs = 500
 
 /**

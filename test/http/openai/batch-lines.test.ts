@@ -3,10 +3,8 @@ import { suite, test } from 'node:test'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import type { BatchEndpoint } from '../../../src/domain/inference-batch.ts'
-import type { AnswerRoom } from '../../../src/domain/answer-room.ts'
 import { createLineAnswers } from '../../../src/http/openai/batch-lines.ts'
-
-type Asked = { prompts: string[]; meter: { countTokens: (tokens: object) => void }; room: AnswerRoom }
+import { promptsOf, type CompletionRequest } from '../../../src/inference/request.ts'
 
 suite('a line of a batch', () => {
   let fails: Error | null = null
@@ -14,10 +12,11 @@ suite('a line of a batch', () => {
   const usage: unknown[] = []
   const logged: unknown[] = []
   const inference = {
-    complete: async ({ prompts, meter, room }: Asked) => {
+    complete: async ({ input, meter, room }: CompletionRequest) => {
+      const prompts = promptsOf(input)
       if (fails) throw fails
-      room.take(answerBytes)
-      meter.countTokens({ promptTokens: 3, completionTokens: 1 })
+      room?.take(answerBytes)
+      meter?.countTokens({ promptTokens: 3, completionTokens: 1 })
       return { outputs: prompts.map(() => ({ output: 'yes' })), finishReasons: prompts.map(() => 'stop') }
     },
     embed: async ({ texts }: { texts: string[] }) => texts.map(() => [1, 0]),

@@ -1,7 +1,7 @@
 // What clients write for a field that they leave out: null, "", [] and {}. empty-fields.test.ts has the rule for all fields.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { ChatMessage } from '../../../src/domain/chat.ts'
+import { promptsOf, type CompletionRequest } from '../../../src/inference/request.ts'
 import { startPublic } from '../support.ts'
 
 const chat = '/openai/v1/chat/completions'
@@ -85,11 +85,11 @@ const cases: [path: string, without: object, withEmpty: object[]][] = [
 ]
 
 suite('Empty values in requests for answers', async () => {
-  let asked: Record<string, unknown> = {}
+  let asked: CompletionRequest | null = null
   const inference = {
-    complete: (input: Record<string, unknown> & { prompts: string[]; messages?: ChatMessage[] }) => {
-      asked = input
-      const outputs = (input.messages ? ['x'] : input.prompts).map((output) => ({ output, calls: [] }))
+    complete: (request: CompletionRequest) => {
+      asked = request
+      const outputs = promptsOf(request.input).map((output) => ({ output, calls: [] }))
       return Promise.resolve({ outputs, finishReasons: outputs.map(() => 'stop') })
     },
   }
@@ -97,8 +97,8 @@ suite('Empty values in requests for answers', async () => {
   const askedBy = async (path: string, json: object) => {
     const { status, text } = await call('POST', path, { json: { model: 'tiny', ...json } })
     assert.equal(status, 200, text)
-    const { prompts, messages: said, tools, shape, sampling, maxTokens, answerTokens } = asked
-    return JSON.stringify({ prompts, said, tools, shape, sampling, maxTokens, answerTokens })
+    const { input, answer, sampling } = asked ?? assert.fail()
+    return JSON.stringify({ input, answer, sampling })
   }
 
   for (const [path, without, withEmpty] of cases)

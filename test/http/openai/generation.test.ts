@@ -1,48 +1,38 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { z } from 'zod'
-import type { AnswerShape, AskedSchema } from '../../../src/domain/answer-shape.ts'
+import type { AskedSchema } from '../../../src/domain/answer-shape.ts'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import type { Meter } from '../../../src/inference/meter.ts'
+import { promptsOf, type AnswerForm, type CompletionRequest } from '../../../src/inference/request.ts'
 import { manyProperties } from '../../support/hostile-schemas.ts'
-import { startPublic } from '../support.ts'
-
-type Asked = {
-  messages: unknown
-  prompts: string[]
-  tools: unknown
-  shape: AnswerShape | null
-  answerTokens: number | null
-  sampling: unknown
-  onText?: (piece: string) => void
-  meter: Meter
-}
+import { messagesOf, startPublic } from '../support.ts'
 
 const path = '/openai/v1/chat/completions'
 const messages = [{ role: 'user', content: 'Who?' }]
 
 suite("OpenAI's generation routes", async () => {
-  const asked: Asked[] = []
+  const asked: CompletionRequest[] = []
   let fails = 0
   const leftToThread: AskedSchema[][] = []
   const inference = {
     readSchemas: (schemas: AskedSchema[]) => Promise.resolve(void leftToThread.push(schemas)),
-    complete: (input: Asked) => {
-      asked.push(input)
-      input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
-      const call = { name: 'count', arguments: input.answerTokens === 5 ? '{"n":' : '{"n":4}' }
-      const finishReasons = [input.answerTokens === 5 ? 'length' : 'stop']
-      if (input.shape?.kind === 'calls') {
-        input.shape.onPart?.({ kind: 'call', name: 'count' })
-        for (const text of ['{"n"', ':4}']) input.shape.onPart?.({ kind: 'arguments', text })
+    complete: (request: CompletionRequest) => {
+      asked.push(request)
+      const { answer, onText, meter } = request
+      meter?.countTokens({ promptTokens: 5, completionTokens: 2 })
+      const call = { name: 'count', arguments: answer.maxTokens === 5 ? '{"n":' : '{"n":4}' }
+      const finishReasons = [answer.maxTokens === 5 ? 'length' : 'stop']
+      if (answer.kind === 'calls') {
+        answer.onPart?.({ kind: 'call', name: 'count' })
+        for (const text of ['{"n"', ':4}']) answer.onPart?.({ kind: 'arguments', text })
         return Promise.resolve({ outputs: [{ output: '', calls: [call] }], finishReasons })
       }
-      const pieces = input.shape ? ['{"n"', ':4}'] : ['The', ' cat']
-      if (input.answerTokens !== 5) for (const piece of pieces) input.onText?.(piece)
-      if (input.answerTokens === 5)
-        return Promise.resolve({ outputs: [{ output: '{"n":' }], finishReasons: ['length'] })
+      const pieces = answer.kind === 'text' ? ['The', ' cat'] : ['{"n"', ':4}']
+      if (answer.maxTokens !== 5) for (const piece of pieces) onText?.(piece)
+      if (answer.maxTokens === 5) return Promise.resolve({ outputs: [{ output: '{"n":' }], finishReasons: ['length'] })
       if (fails > 0 && fails--) throw new ServiceError('unavailable', 'The model server was lost.')
-      const outputs = (input.messages ? ['x'] : input.prompts).map(() => ({ output: pieces.join('') }))
+      const outputs = promptsOf(request.input).map(() => ({ output: pieces.join('') }))
       return Promise.resolve({ outputs, finishReasons: outputs.map(() => 'stop') })
     },
     embed: ({ texts, meter }: { texts: string[]; meter: Meter }) => {
@@ -86,12 +76,13 @@ suite("OpenAI's generation routes", async () => {
       ],
       usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
     })
-    const { messages: read, sampling } = asked.at(-1) ?? assert.fail()
-    assert.deepEqual(read, [
+    const { answer, sampling } = asked.at(-1) ?? assert.fail()
+    assert.deepEqual(messagesOf(asked.at(-1)), [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Who?' },
     ])
-    assert.deepEqual(sampling, { maxTokens: 9, temperature: 1, topP: null, seed: null, stop: [] })
+    assert.deepEqual(answer, { kind: 'text', maxTokens: 9 })
+    assert.deepEqual(sampling, { temperature: 1, topP: null, seed: null, stop: [] })
   })
 
   test('streams it as chunks, with the usage if asked for, and [DONE]', async () => {
@@ -125,7 +116,7 @@ suite("OpenAI's generation routes", async () => {
     assert.equal(json.error.code, 'model_not_found')
   })
 
-  const partsOf = (shape: AnswerShape | null | undefined) => {
+  const partsOf = (shape: AnswerForm | undefined) => {
     assert.equal(shape?.kind, 'schema')
     const { nodes, root } = shape.schema.parts ?? assert.fail()
     const node = nodes[root]
@@ -143,7 +134,7 @@ suite("OpenAI's generation routes", async () => {
     const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
     const { json } = await post(path, { model: 'tiny', messages, response_format })
     assert.equal(json.choices[0].message.content, '{"n":4}')
-    assert.deepEqual(partsOf(asked.at(-1)?.shape), { n: 'integer', colours: 'array', of: 'any' })
+    assert.deepEqual(partsOf(asked.at(-1)?.answer), { n: 'integer', colours: 'array', of: 'any' })
     const sent = await events(path, { model: 'tiny', messages, response_format })
     const deltas = sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].delta.content)
     assert.deepEqual(deltas, ['{"n"', ':4}', undefined])
@@ -151,15 +142,15 @@ suite("OpenAI's generation routes", async () => {
 
   test("takes any JSON object, and vLLM's kinds of structured output", async () => {
     await post(path, { model: 'tiny', messages, response_format: { type: 'json_object' } })
-    assert.equal(asked.at(-1)?.shape?.kind, 'schema')
+    assert.equal(asked.at(-1)?.answer.kind, 'schema')
     const shapes = [
       [{ regex: 'a+' }, { kind: 'regex', regex: 'a+' }],
       [{ choice: ['a.', 'b'] }, { kind: 'regex', regex: '(a\\.|b)' }],
       [{ grammar: 'start: "a"' }, { kind: 'grammar', grammar: 'start: "a"' }],
-    ]
+    ] as const
     for (const [structured_outputs, shape] of shapes) {
       assert.equal((await post(path, { model: 'tiny', messages, structured_outputs })).status, 200)
-      assert.deepEqual(asked.at(-1)?.shape, shape)
+      assert.deepEqual(asked.at(-1)?.answer, { ...shape, maxTokens: 1_000_000 })
     }
   })
 
@@ -179,23 +170,22 @@ suite("OpenAI's generation routes", async () => {
         json.choices.map(({ text }: { text: string }) => text),
         ['{"n":4}', '{"n":4}'],
       )
-      const { prompts, shape, sampling, answerTokens } = asked.at(-1) ?? assert.fail()
-      assert.deepEqual([prompts, partsOf(shape), answerTokens], [['a', 'b'], { n: 'integer' }, null])
-      assert.equal((sampling as { maxTokens: unknown }).maxTokens, null)
+      const { input, answer } = asked.at(-1) ?? assert.fail()
+      assert.deepEqual([promptsOf(input), partsOf(answer), answer.maxTokens], [['a', 'b'], { n: 'integer' }, null])
     }
     await post(completions, {
       ...body,
       max_tokens: 40,
       structured_outputs: { choice: ['yes', 'no'], json_object: false },
     })
-    assert.deepEqual([asked.at(-1)?.shape, asked.at(-1)?.answerTokens], [{ kind: 'regex', regex: '(yes|no)' }, 40])
+    assert.deepEqual(asked.at(-1)?.answer, { kind: 'regex', regex: '(yes|no)', maxTokens: 40 })
     await post(completions, { ...body, structured_outputs: { json_object: true } })
-    assert.equal(asked.at(-1)?.shape?.kind, 'schema')
+    assert.equal(asked.at(-1)?.answer.kind, 'schema')
     const sent = await events(completions, { model: 'tiny', prompt: 'a', structured_outputs: { json: schema } })
     const texts = sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].text)
     assert.deepEqual(texts, ['{"n"', ':4}', ''])
     await post(completions, { ...body, response_format: { type: 'text' } })
-    assert.equal(asked.at(-1)?.shape, null)
+    assert.equal(asked.at(-1)?.answer.kind, 'text')
   })
 
   test('refuses what a completion of a given form cannot be, by the name of the field', async () => {
@@ -233,10 +223,10 @@ suite("OpenAI's generation routes", async () => {
       leftToThread.map((schemas) => schemas.map(({ at }) => at)),
       [['response_format.json_schema.schema', ...places]],
     )
-    const { shape } = asked.at(-1) ?? assert.fail()
-    assert.ok(shape?.kind === 'calls')
+    const { answer } = asked.at(-1) ?? assert.fail()
+    assert.ok(answer.kind === 'calls')
     assert.deepEqual(
-      shape.functions.map(({ name, schema: { at, parts } }) => [name, at, parts]),
+      answer.functions.map(({ name, schema: { at, parts } }) => [name, at, parts]),
       [['f2', places[2], null]],
     )
   })
@@ -249,7 +239,7 @@ suite("OpenAI's generation routes", async () => {
       assert.deepEqual([json.choices[0].message.content, json.choices[0].finish_reason], ['{"n":', 'length'])
     }
     assert.equal((await post(path, { model: 'tiny', messages, response_format })).json.choices[0].finish_reason, 'stop')
-    assert.equal(asked.at(-1)?.answerTokens, null)
+    assert.equal(asked.at(-1)?.answer.maxTokens, null)
   })
 
   test('takes the schemas that zod 4 writes for integers and Pydantic for Enum classes', async () => {
@@ -265,7 +255,7 @@ suite("OpenAI's generation routes", async () => {
     }
     const response_format = { type: 'json_schema', json_schema: { name: 'item', strict: true, schema } }
     assert.equal((await post(path, { model: 'tiny', messages, response_format })).status, 200)
-    assert.deepEqual(partsOf(asked.at(-1)?.shape), {
+    assert.deepEqual(partsOf(asked.at(-1)?.answer), {
       n: 'integer',
       kind: 'choice',
       size: 'choice',
@@ -294,9 +284,9 @@ suite("OpenAI's generation routes", async () => {
       const [{ id, ...call }] = message.tool_calls
       assert.match(id, /^call_\w{32}$/)
       assert.deepEqual(call, { type: 'function', function: { name: 'count', arguments: '{"n":4}' } })
-      const { shape, tools: offered } = asked.at(-1) ?? assert.fail()
-      assert.equal(shape?.kind === 'calls' && shape.isRequired, isRequired)
-      assert.deepEqual(offered, [
+      const { answer, input } = asked.at(-1) ?? assert.fail()
+      assert.equal(answer.kind === 'calls' && answer.isRequired, isRequired)
+      assert.deepEqual(input.kind === 'chat' && input.tools, [
         {
           name: 'count',
           description: 'Counts',
@@ -312,8 +302,8 @@ suite("OpenAI's generation routes", async () => {
     const none = await post(path, { model: 'tiny', messages, tools, tool_choice: 'none' })
     assert.equal(none.json.choices[0].message.content, 'The cat')
     await post(path, { model: 'tiny', messages, tools, parallel_tool_calls: false })
-    const { shape } = asked.at(-1) ?? assert.fail()
-    assert.ok(shape?.kind === 'calls' && !shape.mayBeSeveral)
+    const { answer } = asked.at(-1) ?? assert.fail()
+    assert.ok(answer.kind === 'calls' && !answer.mayBeSeveral)
   })
 
   test('streams calls: the name first, then the arguments as they grow', async () => {
@@ -342,7 +332,7 @@ suite("OpenAI's generation routes", async () => {
       { role: 'tool', tool_call_id: 'call_1', content: '5' },
     ]
     assert.equal((await post(path, { model: 'tiny', messages: said, tools })).status, 200)
-    assert.deepEqual(asked.at(-1)?.messages, [
+    assert.deepEqual(messagesOf(asked.at(-1)), [
       ...messages,
       { role: 'assistant', content: '', calls: [{ id: 'call_1', name: 'count', arguments: '{"n": 4}' }] },
       { role: 'tool', content: '5', callId: 'call_1' },
@@ -419,7 +409,8 @@ suite("OpenAI's generation routes", async () => {
     const { json } = await post('/openai/v1/completions', { model: 'tiny', prompt: ['a', 'b'], temperature: 0 })
     assert.equal(json.object, 'text_completion')
     assert.deepEqual(json.choices[1], { index: 1, text: 'The cat', logprobs: null, finish_reason: 'stop' })
-    assert.deepEqual(asked.at(-1)?.sampling, { maxTokens: 16, temperature: 0, topP: null, seed: null, stop: [] })
+    assert.deepEqual(asked.at(-1)?.answer, { kind: 'text', maxTokens: 16 })
+    assert.deepEqual(asked.at(-1)?.sampling, { temperature: 0, topP: null, seed: null, stop: [] })
     const sent = await events('/openai/v1/completions', { model: 'tiny', prompt: 'a' })
     assert.deepEqual(
       sent.slice(0, -1).map((text) => JSON.parse(text).choices[0].text),
@@ -459,7 +450,7 @@ suite("OpenAI's generation routes", async () => {
       { role: 'user', content: 'Who?' },
     ]
     assert.equal((await post(path, { model: 'tiny', messages: said })).status, 200)
-    assert.deepEqual(asked.at(-1)?.messages, [
+    assert.deepEqual(messagesOf(asked.at(-1)), [
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: '' },
       { role: 'assistant', content: '' },

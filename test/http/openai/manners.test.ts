@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { promptTooLong } from '../../../src/inference/input-errors.ts'
+import { promptsOf, type CompletionRequest } from '../../../src/inference/request.ts'
 import { startPublic, trainingJob } from '../support.ts'
 
 const messages = [{ role: 'user', content: 'Who?' }]
@@ -11,8 +12,9 @@ suite("The manners of OpenAI's API", async () => {
   const edge = await startPublic(
     {
       inference: {
-        complete: ({ baseModel, prompts }: { baseModel: Parameters<typeof promptTooLong>[0]; prompts: string[] }) => {
-          if (prompts.some((prompt) => prompt.includes('long'))) throw promptTooLong(baseModel, 0)
+        complete: ({ baseModel, input }: CompletionRequest) => {
+          const prompts = promptsOf(input)
+          if (prompts.some((prompt) => String(prompt).includes('long'))) throw promptTooLong(baseModel, 0)
           return Promise.resolve({ outputs: prompts.map(() => ({ output: 'x' })), finishReasons: ['stop'] })
         },
       },

@@ -1,18 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { AnswerShape } from '../../../src/domain/answer-shape.ts'
 import { invalidInput } from '../../../src/domain/service-error.ts'
-import type { Meter } from '../../../src/inference/meter.ts'
-import { startPublic } from '../support.ts'
-
-type Asked = {
-  messages: unknown
-  shape: AnswerShape | null
-  answerTokens: number | null
-  sampling: { maxTokens: number | null }
-  onText?: (piece: string) => void
-  meter: Meter
-}
+import type { CompletionRequest } from '../../../src/inference/request.ts'
+import { messagesOf, startPublic } from '../support.ts'
 
 type Place = { accountId: string; id: string }
 
@@ -29,23 +19,23 @@ suite("OpenAI's responses", async () => {
     },
     remove: async ({ id }: Place) => kept.delete(id),
   }
-  const asked: Asked[] = []
+  const asked: CompletionRequest[] = []
   let finishReason = 'stop'
   const inference = {
-    complete: (input: Asked) => {
-      asked.push(input)
-      if (input.answerTokens === 1)
+    complete: (request: CompletionRequest) => {
+      asked.push(request)
+      const { answer, onText, meter } = request
+      if (answer.maxTokens === 1)
         throw invalidInput('max_tokens', 'max_tokens must be at least 9 for this output_type.')
-      input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
-      const { shape } = input
-      if (shape?.kind === 'calls') {
-        shape.onPart?.({ kind: 'call', name: 'count' })
-        for (const text of ['{"n"', ':4}']) shape.onPart?.({ kind: 'arguments', text })
+      meter?.countTokens({ promptTokens: 5, completionTokens: 2 })
+      if (answer.kind === 'calls') {
+        answer.onPart?.({ kind: 'call', name: 'count' })
+        for (const text of ['{"n"', ':4}']) answer.onPart?.({ kind: 'arguments', text })
         const calls = [{ name: 'count', arguments: '{"n":4}' }]
         return Promise.resolve({ outputs: [{ output: '', calls }], finishReasons: [finishReason] })
       }
-      const pieces = shape ? ['{"n"', ':4}'] : ['The', ' cat']
-      for (const piece of pieces) input.onText?.(piece)
+      const pieces = answer.kind === 'schema' ? ['{"n"', ':4}'] : ['The', ' cat']
+      for (const piece of pieces) onText?.(piece)
       const outputs = [{ output: pieces.join('') }]
       return Promise.resolve({ outputs, finishReasons: [finishReason] })
     },
@@ -80,18 +70,18 @@ suite("OpenAI's responses", async () => {
     assert.deepEqual([json.object, json.status, json.store, json.model], ['response', 'completed', true, 'tiny'])
     assert.deepEqual(json.output[0].content, [{ type: 'output_text', text: 'The cat', annotations: [] }])
     assert.deepEqual([json.usage.input_tokens, json.usage.output_tokens, json.usage.total_tokens], [5, 2, 7])
-    assert.deepEqual(asked.at(-1)?.messages, [
+    assert.deepEqual(messagesOf(asked.at(-1)), [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Who?' },
     ])
-    assert.equal(asked.at(-1)?.sampling.maxTokens, 9)
+    assert.equal(asked.at(-1)?.answer.maxTokens, 9)
   })
 
   test('takes its own answers back in a conversation', async () => {
     const { json } = await post({ input: 'Who?' })
     const next = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'And then?' }] }
     assert.equal((await post({ input: [{ role: 'user', content: 'Who?' }, json.output[0], next] })).status, 200)
-    const { messages } = asked.at(-1) ?? assert.fail('nothing was asked')
+    const messages = messagesOf(asked.at(-1))
     assert.equal(messages instanceof Array && messages.length, 3)
   })
 
@@ -104,7 +94,7 @@ suite("OpenAI's responses", async () => {
       { role: 'user', content },
       { role: 'assistant', content: 'The cat' },
     ]
-    assert.deepEqual(asked.at(-1)?.messages, [
+    assert.deepEqual(messagesOf(asked.at(-1)), [
       ...turn('Who?'),
       ...turn('And then?'),
       { role: 'user', content: 'Really?' },
@@ -117,7 +107,7 @@ suite("OpenAI's responses", async () => {
     const parts = [{ type: 'input_text', text: '4' }]
     const output = { type: 'function_call_output', call_id: json.output[0].call_id, output: parts }
     const { json: next } = await post({ input: [output], previous_response_id: json.id })
-    const messages = asked.at(-1)?.messages as { role: string; content: string }[]
+    const messages = messagesOf(asked.at(-1))
     assert.deepEqual([messages.map(({ role }) => role).join(), messages.at(-1)?.content], ['user,assistant,tool', '4'])
     const { json: items } = await edge.call('GET', `${path}/${next.id}/input_items`)
     assert.equal(items.data[0].output, '4')

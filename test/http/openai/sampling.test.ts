@@ -3,16 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import type { SamplingExtras } from '../../../src/domain/sampling-extras.ts'
-import type { Meter } from '../../../src/inference/meter.ts'
 import { openAiRoutes } from '../../../src/http/openai/routes.ts'
+import { promptsOf, type CompletionRequest } from '../../../src/inference/request.ts'
 import { startPublic } from '../support.ts'
-
-type Asked = {
-  prompts: unknown[]
-  sampling: { seed: number | null; maxTokens: number | null; extras?: SamplingExtras }
-  onText?: (piece: string, logprobs?: unknown) => void
-  meter: Meter
-}
 
 const chat = '/openai/v1/chat/completions'
 const completions = '/openai/v1/completions'
@@ -30,17 +23,17 @@ const passedOn: SamplingExtras = {
 }
 
 suite('Sampling and probabilities of OpenAI routes', async () => {
-  const asked: Asked[] = []
+  const asked: CompletionRequest[] = []
   const scores = { content: [{ token: 'T', logprob: -0.5, bytes: [84], top_logprobs: [] }] }
   const lists = { tokens: ['T'], token_logprobs: [null], top_logprobs: [null], text_offset: [0] }
   const inference = {
-    complete: (input: Asked) => {
+    complete: (input: CompletionRequest) => {
       asked.push(input)
-      input.meter.countTokens({ promptTokens: 5, completionTokens: 2 })
+      input.meter?.countTokens({ promptTokens: 5, completionTokens: 2 })
       const { seed, extras } = input.sampling
       const logprobs = extras?.logprobs === undefined ? null : extras.logprobs === true ? scores : lists
       input.onText?.(`seed ${seed}`, logprobs)
-      const outputs = input.prompts.map((prompt) => ({ output: `${String(prompt)} seed ${seed}` }))
+      const outputs = promptsOf(input.input).map((prompt) => ({ output: `${String(prompt)} seed ${seed}` }))
       const finishReasons = outputs.map(() => 'stop')
       return Promise.resolve({ outputs, finishReasons, ...(logprobs && { logprobs: outputs.map(() => logprobs) }) })
     },
@@ -121,14 +114,14 @@ suite('Sampling and probabilities of OpenAI routes', async () => {
     const scored = await complete({ prompt: 'a', logprobs: 0, echo: true, max_tokens: 0 })
     assert.deepEqual(scored.choices[0].logprobs, lists)
     assert.deepEqual(asked.at(-1)?.sampling.extras, { echo: true, logprobs: 0 })
-    assert.equal(asked.at(-1)?.sampling.maxTokens, 0)
+    assert.equal(asked.at(-1)?.answer.maxTokens, 0)
   })
 
   test('takes prompts as token ids, one or many', async () => {
     await complete({ prompt: [5, 6] })
-    assert.deepEqual(asked[0]?.prompts, [[5, 6]])
+    assert.deepEqual(asked[0] && promptsOf(asked[0].input), [[5, 6]])
     await complete({ prompt: [[5, 6], [7]] })
-    assert.deepEqual(asked[0]?.prompts, [[5, 6], [7]])
+    assert.deepEqual(asked[0] && promptsOf(asked[0].input), [[5, 6], [7]])
   })
 
   const refused: [param: string, path: string, body: object][] = [

@@ -4,6 +4,7 @@ import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
 import type { ReadCall } from '../../../src/domain/tools/call-reader.ts'
 import type { Inference } from '../../../src/inference/inference.ts'
 import { isForBudget, readOrRefuse, validatorOf } from './answer-schemas.ts'
+import { askedPrompts } from './asked-prompts.ts'
 import { askedSchema } from './asked-schema.ts'
 import { createRandom } from './random.ts'
 import { randomSchema } from './random-schemas.ts'
@@ -24,18 +25,21 @@ export async function callRandomFunctions({ inference, baseModel, seed, prompts,
   const sum = { calls: 0, texts: 0, cut: 0, refused: offered.length - functions.length }
   const isRequired = random.below(2) === 0
   const mayBeSeveral = random.below(2) === 0
-  const sampling = { temperature: random.pick([0, 0.7, 1, 2]), topP: 1, seed, maxTokens: null, stop: [] }
-  const answerTokens = random.pick([null, 200])
+  const sampling = { temperature: random.pick([0, 0.7, 1, 2]), topP: 1, seed }
+  const maxTokens = random.pick([null, 200])
   if (functions.length === 0) return sum
   const accepts = new Map(functions.map(({ name, parameters }) => [name, validatorOf(parameters)]))
   for (const content of prompts) {
     const { outputs, finishReasons } = await inference
       .complete({
-        ...{ baseModel, adapter: null, accountId: 'one', prompts: [''], outputType: null, sampling, signal },
-        messages: [{ role: 'user', content }],
-        tools: functions.map(({ name, parameters }) => ({ name, parameters })),
-        shape: { kind: 'calls', functions, isRequired, mayBeSeveral, content: null },
-        answerTokens,
+        ...askedPrompts(baseModel, [], { sampling, signal }),
+        input: {
+          kind: 'chat',
+          messages: [{ role: 'user', content }],
+          tools: functions.map(({ name, parameters }) => ({ name, parameters })),
+          text: '',
+        },
+        answer: { kind: 'calls', functions, isRequired, mayBeSeveral, content: null, maxTokens },
       })
       .catch((error: unknown) => {
         if (isForBudget(error)) return { outputs: [], finishReasons: [] }

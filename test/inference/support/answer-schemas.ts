@@ -8,6 +8,7 @@ import { readSchema } from '../../../src/domain/answer-schema/read-schema.ts'
 import { ServiceError } from '../../../src/domain/service-error.ts'
 import { certain } from '../../../src/inference/answer-grammar/write-grammar.ts'
 import type { Inference } from '../../../src/inference/inference.ts'
+import { askedPrompts } from './asked-prompts.ts'
 import { askedSchema } from './asked-schema.ts'
 import { createRandom } from './random.ts'
 import { randomSchema } from './random-schemas.ts'
@@ -21,21 +22,11 @@ export async function answerRandomSchema({ inference, baseModel, seed, prompts, 
   const about = `seed ${seed}, ${baseModel.name}: ${JSON.stringify(schema)}`
   const read = readOrRefuse(schema, about)
   if (!read) return { valid: 0, cut: 0, isRefused: true }
-  const sampling = { temperature: random.pick([0, 0.7, 1, 2]), topP: 1, seed, maxTokens: null, stop: [] }
-  const answerTokens = random.pick([null, null, 200, 60])
+  const sampling = { temperature: random.pick([0, 0.7, 1, 2]), topP: 1, seed }
+  const maxTokens = random.pick([null, null, 200, 60])
   // Every fourth schema is worked on in a thread, as if it were large.
-  const shape = { kind: 'schema' as const, schema: askedSchema(schema, { isLarge: seed % 4 === 0 }) }
-  const asked = {
-    baseModel,
-    adapter: null,
-    accountId: 'one',
-    prompts,
-    outputType: null,
-    shape,
-    answerTokens,
-    sampling,
-    signal,
-  }
+  const answer = { kind: 'schema' as const, schema: askedSchema(schema, { isLarge: seed % 4 === 0 }), maxTokens }
+  const asked = { ...askedPrompts(baseModel, prompts, { sampling, signal }), answer }
   const { outputs, finishReasons } = await inference.complete(asked).catch((error: unknown) => {
     if (isForBudget(error)) return { outputs: [], finishReasons: [] }
     throw new Error(about, { cause: error })
@@ -45,7 +36,7 @@ export async function answerRandomSchema({ inference, baseModel, seed, prompts, 
   const sure = (leastBytes(read, certain)[read.root] ?? Infinity) * 1.25 + 1
   for (const [at, { output }] of outputs.entries()) {
     // A model with random weights may spell byte by byte: no answer is sure to fit in fewer tokens.
-    if (finishReasons[at] === 'length') assert.ok(answerTokens !== null && answerTokens < sure, `cut, ${about}`)
+    if (finishReasons[at] === 'length') assert.ok(maxTokens !== null && maxTokens < sure, `cut, ${about}`)
     else assert.ok(accepts(JSON.parse(output as string)), `${output as string} is not of ${about}`)
   }
   const cut = finishReasons.filter((reason) => reason === 'length').length

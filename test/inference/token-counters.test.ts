@@ -1,31 +1,39 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { begin, createTaker, end, join, leave, nextOf, type Taker } from '../../src/inference/turns.ts'
+import {
+  begin,
+  createCounter,
+  end,
+  join,
+  leave,
+  nextOf,
+  type TokenCounter,
+} from '../../src/inference/token-counters.ts'
 
-type Named = Taker & { name: string }
+type Named = TokenCounter & { name: string }
 
-/** Takers that always have a call waiting, and the shares of the engine's tokens that they get. */
+/** Counters that always have a call waiting, and the shares of the engine's tokens that they get. */
 function serve(
-  takers: readonly Named[],
+  counters: readonly Named[],
   rounds: number,
-  tokensOf: (taker: Named) => { expected: number; counted: number },
+  tokensOf: (counter: Named) => { expected: number; counted: number },
 ) {
   const served = new Map<string, number>()
   for (let round = 0; round < rounds; round++) {
-    const taker = nextOf(takers) ?? assert.fail('nobody waits')
-    const { expected, counted } = tokensOf(taker)
-    begin(taker, expected)
-    join(taker, takers)
-    end(taker, expected, counted)
-    served.set(taker.name, (served.get(taker.name) ?? 0) + counted)
+    const counter = nextOf(counters) ?? assert.fail('nobody waits')
+    const { expected, counted } = tokensOf(counter)
+    begin(counter, expected)
+    join(counter, counters)
+    end(counter, expected, counted)
+    served.set(counter.name, (served.get(counter.name) ?? 0) + counted)
   }
   return served
 }
 
 function waiting(...names: string[]): Named[] {
-  const takers = names.map((name) => ({ ...createTaker(), name }))
-  for (const taker of takers) join(taker, takers)
-  return takers
+  const counters = names.map((name) => ({ ...createCounter(), name }))
+  for (const counter of counters) join(counter, counters)
+  return counters
 }
 
 describe('turns', () => {
