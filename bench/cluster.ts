@@ -1,5 +1,5 @@
 // Compares jobs on a real cluster with the same Kubernetes objects created directly, through the public API and a watch.
-// Starts nothing: `npm run bench -- cluster` brings up a cluster with the product (test/cluster/run.ts) and runs this.
+// Starts nothing: `npm run bench -- cluster` brings up a cluster with the product (test/lab/cluster/run.ts) and runs this.
 import { loadavg } from 'node:os'
 import { measureCancel } from './cluster/cancel.ts'
 import { measurePendingLoad } from './cluster/pending-load.ts'

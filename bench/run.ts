@@ -97,7 +97,7 @@ const benches: Record<string, { says: string; command: string[] }> = {
   },
   cluster: {
     says: 'launch, status, cancel and tax of jobs on a cluster of its own against bare Kubernetes objects; 1,000 pending jobs',
-    command: [process.execPath, 'test/cluster/run.ts', '--run', 'bench/cluster.ts'],
+    command: [process.execPath, 'test/lab/cluster/run.ts', '--run', 'bench/cluster.ts'],
   },
 }
 

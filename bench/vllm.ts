@@ -10,7 +10,7 @@ import { allowedCharacters, comfortableBound, maxPromptTokens } from '../src/inf
 import { typedOutputRegex } from '../src/inference/typed-output.ts'
 import { startEngine } from '../test/inference/support/engine-process.ts'
 import { createFakeServers, tokenOf } from '../test/inference/support/fake-servers.ts'
-import { startVllm } from '../test/vllm/support/vllm-process.ts'
+import { startVllm } from '../test/lab/vllm/support/vllm-process.ts'
 import { root, toolPath } from '../tools/paths.mjs'
 import { untilAnswers } from './rounds.ts'
 import { median } from './stack.ts'

@@ -41,7 +41,7 @@ const suites: Record<string, Suite> = {
   vllm: {
     what: 'the real vLLM on the CPU behind our sidecar, against our own engine, and under kill -9; 7 GB of downloads once',
     when: "after a change of the sidecar, of vLLM's command line or of what src/inference asks of an engine",
-    args: ['--test', '--test-concurrency=1', 'test/vllm/vllm.deep.test.ts', 'test/vllm/kills.deep.test.ts'],
+    args: ['--test', '--test-concurrency=1', 'test/lab/vllm/vllm.deep.test.ts', 'test/lab/vllm/kills.deep.test.ts'],
   },
   console: {
     what: 'the console while the worker and a trainer are killed; two jobs compared, an alias moved',
@@ -84,17 +84,17 @@ const suites: Record<string, Suite> = {
   faults: {
     what: 'the real stack under seeded faults for ten minutes, with a new seed',
     when: 'after a change of anything that recovers',
-    args: ['test/faults/cli.ts'],
+    args: ['test/lab/faults/cli.ts'],
   },
   isolation: {
     what: 'attacks of one account on another, with the victim measured alone and under attack',
     when: 'after a change of a limit, a queue, a pool or of anything that many accounts share; needs a quiet machine',
-    args: ['test/isolation/run.ts'],
+    args: ['test/lab/isolation/run.ts'],
   },
   cluster: {
     what: 'all suites on a real Kubernetes cluster, from nothing to nothing left',
     when: 'after a change of src/compute/kubernetes, k8s/ or the Dockerfile',
-    args: ['test/cluster/run.ts'],
+    args: ['test/lab/cluster/run.ts'],
   },
 }
 

@@ -14,7 +14,7 @@ export type Lane = {
 }
 
 // The cluster's suites need root and a cluster: `npm run test:cluster`.
-const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/cluster/**'] }).toSorted()
+const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/lab/cluster/**'] }).toSorted()
 
 /** `test/a/b.db.test.ts` → `db`; `test/a/b.test.ts` → `unit`. */
 const kindOf = (file: string) => /\.(\w+)\.test\.ts$/.exec(file)?.[1] ?? 'unit'

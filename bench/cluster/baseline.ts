@@ -1,8 +1,8 @@
 // Creates copies of the product's objects, without its labels, so that the product ignores them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { api, cluster, control } from '../../test/cluster/support/cluster.ts'
-import type { KubernetesObject } from '../../test/cluster/api.ts'
+import { api, cluster, control } from '../../test/lab/cluster/support/cluster.ts'
+import type { KubernetesObject } from '../../test/lab/cluster/api.ts'
 import { toolPath } from '../../tools/paths.mjs'
 import { runsNamespace } from './service.ts'
 

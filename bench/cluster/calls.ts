@@ -1,5 +1,5 @@
 // Counts the worker's calls to the API server in the fault proxy, which only the worker uses.
-import { control } from '../../test/cluster/support/cluster.ts'
+import { control } from '../../test/lab/cluster/support/cluster.ts'
 import type { Measured } from './table.ts'
 
 type Count = [call: string, times: number]

@@ -1,6 +1,6 @@
 // Time from cancel to the end of the pod, compared with a DELETE of the pod with the same grace, as `kubectl delete` sends
 // it. Two trainers with the same work, one after the other: each gets SIGTERM, saves a checkpoint and exits.
-import { deletePod, podsOf } from '../../test/cluster/support/jobs.ts'
+import { deletePod, podsOf } from '../../test/lab/cluster/support/jobs.ts'
 import { median } from '../stack.ts'
 import type { Service } from './service.ts'
 import { seconds, type Measured } from './table.ts'

@@ -1,6 +1,6 @@
 // Time from accepted to COMPLETED, compared with the same pod with the same work and a fake internal API.
-import { providePythonPackages } from '../../test/cluster/python-packages.ts'
-import { api, openNamespace } from '../../test/cluster/support/cluster.ts'
+import { providePythonPackages } from '../../test/lab/cluster/python-packages.ts'
+import { api, openNamespace } from '../../test/lab/cluster/support/cluster.ts'
 import { median } from '../stack.ts'
 import { createPod, jobOf, startFakeInternalApi, type TrainingPod } from './baseline.ts'
 import { followCalls } from './calls.ts'

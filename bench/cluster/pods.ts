@@ -1,5 +1,5 @@
 // Watches a namespace's pods and notes when each reached a stage, by this process's clock.
-import { api, type Pod } from '../../test/cluster/support/cluster.ts'
+import { api, type Pod } from '../../test/lab/cluster/support/cluster.ts'
 
 /** `unplaced`: no node can take it. `ended`: all its containers have ended. `gone`: the object is deleted. */
 type Moment = 'exists' | 'unplaced' | 'runs' | 'ended' | 'gone'

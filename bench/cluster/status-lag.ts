@@ -1,8 +1,8 @@
 // Lag between a pod's event and its job's status. This program rewrites a condition of the pod and sees it in a watch. The
 // lag ends with an answer of `GET /v1/train/jobs/{id}`, so it always includes one request.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { api } from '../../test/cluster/support/cluster.ts'
-import { podsOf } from '../../test/cluster/support/jobs.ts'
+import { api } from '../../test/lab/cluster/support/cluster.ts'
+import { podsOf } from '../../test/lab/cluster/support/jobs.ts'
 import { runsNamespace, trainUnplaced, type Service } from './service.ts'
 
 const events = 200

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { programsOf } from '../../test/cluster/support/jobs.ts'
-import { servicePods } from '../../test/cluster/support/services.ts'
+import { programsOf } from '../../test/lab/cluster/support/jobs.ts'
+import { servicePods } from '../../test/lab/cluster/support/services.ts'
 
 const everyMs = 500
 

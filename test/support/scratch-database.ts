@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { root } from '../../tools/paths.mjs'
-import type { Tables } from './in-memory-repositories/transactions.ts'
+import type { Tables } from '../lab/simulation/in-memory-repositories/transactions.ts'
 import { connection } from './stack.ts'
 
 /** Our own now() stands before Postgres' in statements and in the defaults of columns. */

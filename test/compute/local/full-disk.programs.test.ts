@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmdirSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { mountDisk, unmountDisk } from '../../faults/disk.ts'
+import { mountDisk, unmountDisk } from '../../lab/faults/disk.ts'
 import { lives, patience, pidOf, runFile, shellCompute, shellRun, testHome, untilLogged, waits } from './support.ts'
 import { until } from '../../support/eventually.ts'
 

@@ -1,5 +1,5 @@
 // As much of an API server as our calls need, over HTTP, with faults on demand. No scheduler and no kubelet: tests say
-// what becomes of pods. What a real server does with our calls is proved in test/cluster.
+// what becomes of pods. What a real server does with our calls is proved in test/lab/cluster.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
