@@ -97,3 +97,13 @@ function remove(line: Line, mine: Waiting) {
   else line.last = previous
   mine.isWaiting = false
 }
+
+/** Yields the pieces of a body or a file. Each waits for a turn, but not the first: its request has just had one. */
+export async function* inTurns<T>(pieces: AsyncIterable<T>, turn: () => Promise<void>): AsyncGenerator<T> {
+  let isFirst = true
+  for await (const piece of pieces) {
+    if (!isFirst) await turn()
+    isFirst = false
+    yield piece
+  }
+}

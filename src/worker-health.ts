@@ -3,7 +3,7 @@ import type { Worker } from '@temporalio/worker'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric } from 'prom-client'
-import { knownHosts, unknownHost } from './http/framework/known-hosts.ts'
+import { knownHosts, unknownHost } from './http/edge/known-hosts.ts'
 import { refusalReasons, type RefusalReason } from '../activities/sweep-guard.ts'
 
 /** Counts what this worker's reaper released. A value above zero means that something ended without its workflow. */

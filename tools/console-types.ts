@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { consoleDocument, documentHash, typesPath } from '../test/console/document.ts'
+import { consoleDocument, documentHash, typesPath } from './console-document.ts'
 import { root } from './paths.mjs'
 import { clientPackages } from './setup/client-env.mjs'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
 import { errorFormats, publicRoutes } from '../src/http/app.ts'
-import { openApiOf } from '../src/http/routes/service.ts'
+import { openApiOf } from '../src/http/anneal/service.ts'
 import { root } from './paths.mjs'
 import { clientEnv, clientPackages } from './setup/client-env.mjs'
 import { findUv } from './setup/uv.mjs'

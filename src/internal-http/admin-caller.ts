@@ -1,8 +1,8 @@
 // Callers of the admin routes: the operator, with a token derived from ANNEAL_SECRET, for all accounts; a key with the scope
 // admin, for its own account.
 import { operatorToken, sameHash, sha256 } from '../domain/identifiers.ts'
-import type { Call } from '../http/framework/create-app.ts'
-import { createKeyCaller } from '../http/framework/key-caller.ts'
+import type { Call } from '../http/edge/create-app.ts'
+import { createKeyCaller } from '../http/edge/key-caller.ts'
 import { requireScope } from '../services/authenticate.ts'
 import type { AdminCtx, ServiceDependencies } from '../services/context.ts'
 

@@ -1,6 +1,6 @@
 // Measures the backlog when Prometheus asks. Every api process reports the same values, so alerts take the maximum.
 import { Gauge } from 'prom-client'
-import type { Metrics } from '../http/framework/metrics.ts'
+import type { Metrics } from '../http/kit/metrics.ts'
 import { measureBacklog } from '../services/health/measure-backlog.ts'
 import type { ServiceDependencies } from '../services/context.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { consoleDocument, documentHash, typesPath } from './document.ts'
+import { consoleDocument, documentHash, typesPath } from '../../tools/console-document.ts'
 
 test('the types of the console are those of the routes that it calls', () => {
   const [, written] = /Document: ([0-9a-f]{64})/.exec(readFileSync(typesPath, 'utf8')) ?? []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { closeGracefully, listen } from '../../src/http/server.ts'
+import { closeGracefully, listen } from '../../src/http/kit/server.ts'
 import { patienceMs } from '../support/eventually.ts'
 import { call } from './support.ts'
 

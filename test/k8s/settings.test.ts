@@ -121,7 +121,7 @@ suite('the guide', () => {
       .flatMap(({ manifests }) => manifests)
       .filter(({ kind }) => kind === 'PrometheusRule') as [Manifest]
     const { groups } = rules.spec as { groups: { rules: { alert: string; expr: string }[] }[] }
-    const ours = ['src/internal-http/backlog-metrics.ts', 'src/worker-health.ts', 'src/http/framework/metrics.ts']
+    const ours = ['src/internal-http/backlog-metrics.ts', 'src/worker-health.ts', 'src/http/kit/metrics.ts']
     const code = ours.map(readText).join('\n')
     const guide = readText('docs/operations.md')
     for (const { alert, expr } of groups.flatMap((group) => group.rules)) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { test } from 'node:test'
-import { describeError } from '../../src/http/framework/problem.ts'
+import { describeError } from '../../src/http/kit/problem.ts'
 import { startSmallStore } from './support/small-store.ts'
 
 const busy =

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { batchAgeLimitMs, batchEndpoints, type RequestBatch } from '../../domain/inference-batch.ts'
-import { named } from '../framework/named-schemas.ts'
+import { named } from '../kit/named-schemas.ts'
 import { seconds } from './generation.ts'
 import { idOf } from './ids.ts'
 

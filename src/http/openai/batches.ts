@@ -5,14 +5,14 @@ import { cancelRequestBatch } from '../../services/batches/cancel-request-batch.
 import { createRequestBatch } from '../../services/batches/create-request-batch.ts'
 import { findRequestBatch } from '../../services/batches/find-request-batch.ts'
 import { listRequestBatches } from '../../services/batches/list-request-batches.ts'
-import { named } from '../framework/named-schemas.ts'
-import { queryInt, queryText } from '../framework/params.ts'
-import { defineRoute } from '../framework/route.ts'
+import { named } from '../kit/named-schemas.ts'
+import { queryInt, queryText } from '../kit/params.ts'
+import { defineRoute } from '../kit/route.ts'
 import { Batch, batchOf } from './batch-object.ts'
 import { notFoundAt } from './errors.ts'
 import { pageOf } from './files.ts'
 import { requireUuid } from './ids.ts'
-import { Metadata } from '../schemas/metadata.ts'
+import { Metadata } from '../lamini/schemas/metadata.ts'
 
 const path = '/openai/v1/batches'
 

@@ -1,8 +1,8 @@
 // Errors in OpenAI's format, with OpenAI's names of parameters.
 import { z } from 'zod'
 import { ServiceError, type InputIssue } from '../../domain/service-error.ts'
-import { named } from '../framework/named-schemas.ts'
-import type { ErrorFormat, Failure } from '../framework/problem.ts'
+import { named } from '../kit/named-schemas.ts'
+import type { ErrorFormat, Failure } from '../kit/problem.ts'
 
 const OpenAiError = named(
   'OpenAiError',

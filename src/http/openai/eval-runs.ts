@@ -6,7 +6,7 @@ import { deleteRun } from '../../services/eval-runs/delete.ts'
 import { findRun, noRun } from '../../services/eval-runs/find.ts'
 import { findOutputItem, listOutputItems } from '../../services/eval-runs/list-items.ts'
 import { listRuns } from '../../services/eval-runs/list.ts'
-import { defineRoute } from '../framework/route.ts'
+import { defineRoute } from '../kit/route.ts'
 import { readDataSource } from './eval-run-source.ts'
 import {
   EvalRunDeleted,

@@ -10,7 +10,7 @@ import { orFirstAnswer } from '../../services/idempotency.ts'
 import { encodeJobCursor, listTrainingJobs } from '../../services/training-jobs/list.ts'
 import { resumeTrainingJob } from '../../services/training-jobs/resume.ts'
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
-import { defineRoute } from '../framework/route.ts'
+import { defineRoute } from '../kit/route.ts'
 import { translateErrors } from './errors.ts'
 import { pageOf } from './files.ts'
 import {
@@ -22,8 +22,8 @@ import {
   JobListQuery,
   jobPrefix,
 } from './fine-tuning-schemas.ts'
-import { integrationsOf } from '../schemas/integrations.ts'
-import { metadataIn } from '../schemas/metadata.ts'
+import { integrationsOf } from '../lamini/schemas/integrations.ts'
+import { metadataIn } from '../lamini/schemas/metadata.ts'
 import { finetuneArgsOf, jobOf, jobsOf } from './job.ts'
 
 const path = '/openai/v1/fine_tuning/jobs'

@@ -3,7 +3,7 @@ import { isModelId } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { listCheckpoints } from '../../services/training-jobs/list-checkpoints.ts'
 import { listJobTimeline } from '../../services/training-jobs/list-timeline.ts'
-import { defineRoute } from '../framework/route.ts'
+import { defineRoute } from '../kit/route.ts'
 import { pageOf } from './files.ts'
 import {
   CheckpointListQuery,

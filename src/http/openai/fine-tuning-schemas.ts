@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { named } from '../framework/named-schemas.ts'
-import { queryInt, queryText } from '../framework/params.ts'
-import { shortened } from '../framework/problem.ts'
+import { named } from '../kit/named-schemas.ts'
+import { queryInt, queryText } from '../kit/params.ts'
+import { shortened } from '../kit/problem.ts'
 import { jobNotFound } from '../../services/training-jobs/get.ts'
-import { Integrations, ShownIntegration } from '../schemas/integrations.ts'
-import { isMetadataFilter, Metadata } from '../schemas/metadata.ts'
-import { ModelName } from '../schemas/prompt.ts'
+import { Integrations, ShownIntegration } from '../lamini/schemas/integrations.ts'
+import { isMetadataFilter, Metadata } from '../lamini/schemas/metadata.ts'
+import { ModelName } from '../lamini/schemas/prompt.ts'
 
 const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
   z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()

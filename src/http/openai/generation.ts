@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { withoutPrefix } from '../../domain/model-reference.ts'
 import type { Usage as TokenCounts } from '../../inference/meter.ts'
 import type { Ctx } from '../../services/context.ts'
-import { ModelName } from '../schemas/prompt.ts'
+import { ModelName } from '../lamini/schemas/prompt.ts'
 import { extrasOf, samplingFields } from './sampling-fields.ts'
 import { ignoredText } from './unsupported-params.ts'
 

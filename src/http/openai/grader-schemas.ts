@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import type { GraderProblem, GraderRun } from '../../services/graders/run.ts'
-import { named } from '../framework/named-schemas.ts'
+import { named } from '../kit/named-schemas.ts'
 
 const grader = FineTuningGrader.describe('How a sample is scored')
 

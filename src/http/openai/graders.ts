@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Ctx } from '../../services/context.ts'
 import { runGrader, type Ask } from '../../services/graders/run.ts'
 import { validateGrader } from '../../services/graders/validate.ts'
-import { defineRoute } from '../framework/route.ts'
+import { defineRoute } from '../kit/route.ts'
 import { createLineAnswers } from './batch-lines.ts'
 import {
   GraderRunObject,

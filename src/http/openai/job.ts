@@ -9,7 +9,7 @@ import { fileIdOf } from '../../services/files/find-file.ts'
 import { resultFileId } from '../../services/files/result-file.ts'
 import { describeTrainingJobs, type DescribedJob } from '../../services/training-jobs/describe.ts'
 import { jobPrefix, type FineTuningJob, type FineTuningRequest, type openAiStatuses } from './fine-tuning-schemas.ts'
-import { shownIntegration } from '../schemas/integrations.ts'
+import { shownIntegration } from '../lamini/schemas/integrations.ts'
 import { seconds } from './generation.ts'
 
 type OpenAiStatus = (typeof openAiStatuses)[number]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Prompt } from '../../domain/prompt.ts'
-import { Prompt as Texts } from '../schemas/prompt.ts'
+import { Prompt as Texts } from '../lamini/schemas/prompt.ts'
 
 const maxPrompts = 10_000
 const maxTokens = 1_000_000

@@ -1,6 +1,6 @@
 // The events of a streamed response, made from the chunks of a chat.
 import type { z } from 'zod'
-import type { EventStream } from '../framework/respond.ts'
+import type { EventStream } from '../kit/respond.ts'
 import type { Usage } from './generation.ts'
 import {
   callItem,

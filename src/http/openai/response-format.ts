@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { SentSchema } from '../../domain/answer-schema/read-schemas.ts'
 import type { GrammarShape, SchemaShape } from '../../domain/answer-shape.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { keepsEmpty } from '../framework/empty-fields.ts'
+import { keepsEmpty } from '../kit/empty-fields.ts'
 import { jsonSchema } from './few-keys.ts'
 import { unsupported } from './unsupported-params.ts'
 

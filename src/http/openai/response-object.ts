@@ -1,7 +1,7 @@
 // The answer of /openai/v1/responses, and the events of its stream.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { named } from '../framework/named-schemas.ts'
+import { named } from '../kit/named-schemas.ts'
 import type { Usage } from './generation.ts'
 import type { ResponseRequest } from './response-schemas.ts'
 import type { ToolCall } from './tools.ts'

@@ -1,9 +1,9 @@
 // The fields of /openai/v1/responses, and their translation to those of a chat.
 import { z } from 'zod'
 import { textOfParts } from '../../domain/chat.ts'
-import { named } from '../framework/named-schemas.ts'
-import { Metadata } from '../schemas/metadata.ts'
-import { ModelName } from '../schemas/prompt.ts'
+import { named } from '../kit/named-schemas.ts'
+import { Metadata } from '../lamini/schemas/metadata.ts'
+import { ModelName } from '../lamini/schemas/prompt.ts'
 import { jsonSchema } from './few-keys.ts'
 import { generationFields, maxTokens } from './generation.ts'
 import { ignoredText, only, onlyEmpty, unsupported } from './unsupported-params.ts'

@@ -1,6 +1,6 @@
 // OpenAI's API under /openai/v1, translated to our services and back. docs/openai.md has the mapping.
 import { z } from 'zod'
-import type { Route } from '../framework/route.ts'
+import type { Route } from '../kit/route.ts'
 import { batchRoutes } from './batches.ts'
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
@@ -18,7 +18,11 @@ import { uploadRoutes } from './uploads.ts'
 const base = '/openai/v1/'
 
 /** Refuses query parameters, as bodies refuse unknown fields. Routes with parameters have strict schemas of their own. */
-const withStrictQuery = (route: Route): Route => ({ ...route, query: route.query ?? z.strictObject({}) })
+const withStrictQuery = (route: Route): Route => ({
+  ...route,
+  chapter: 'OpenAI',
+  query: route.query ?? z.strictObject({}),
+})
 
 export const openAiRoutes = [
   ...modelRoutes,

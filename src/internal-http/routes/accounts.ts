@@ -1,5 +1,5 @@
 import { wireTime } from '../../domain/timestamps.ts'
-import { defineRoute } from '../../http/framework/route.ts'
+import { defineRoute } from '../../http/kit/route.ts'
 import type { Account } from '../../repositories/accounts.ts'
 import { createAccount, listAccounts, setAccountPriority } from '../../services/admin/accounts.ts'
 import { deleteAccount } from '../../services/admin/delete-account.ts'

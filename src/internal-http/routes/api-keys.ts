@@ -1,7 +1,7 @@
-// The keys of every account, with the account of each. src/http/routes/keys.ts has the same for one account.
-import { defineRoute } from '../../http/framework/route.ts'
-import { madeApiKey, revokedApiKey, rotatedApiKey, shownApiKey } from '../../http/routes/keys.ts'
-import { ApiKeyRevocationQuery, ApiKeyRotation } from '../../http/schemas/keys.ts'
+// The keys of every account, with the account of each. src/http/anneal/keys.ts has the same for one account.
+import { defineRoute } from '../../http/kit/route.ts'
+import { madeApiKey, revokedApiKey, rotatedApiKey, shownApiKey } from '../../http/anneal/keys.ts'
+import { ApiKeyRevocationQuery, ApiKeyRotation } from '../../http/anneal/schemas/keys.ts'
 import type { ApiKey } from '../../repositories/api-keys.ts'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../../services/admin/api-keys.ts'
 import { KeyList, KeyMade, KeyPath, KeyQuery, KeyRevoked, KeyRotated, NewKey } from '../schemas/admin.ts'

@@ -1,4 +1,4 @@
-import { defineRoute } from '../../http/framework/route.ts'
+import { defineRoute } from '../../http/kit/route.ts'
 import { commitArtifact, createArtifact } from '../../services/attempt-api/artifacts.ts'
 import type { UploadPlace } from '../../services/attempt-api/uploads.ts'
 import { ArtifactPath, NewArtifactAnswer, NewArtifactRequest } from '../schemas/artifact.ts'

@@ -1,4 +1,4 @@
-import { defineRoute } from '../../http/framework/route.ts'
+import { defineRoute } from '../../http/kit/route.ts'
 import { claimAttempt } from '../../services/attempt-api/claim.ts'
 import { recordEvaluation } from '../../services/attempt-api/record-evaluation.ts'
 import { recordFailure } from '../../services/attempt-api/record-failure.ts'

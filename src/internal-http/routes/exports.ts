@@ -1,4 +1,4 @@
-import { defineRoute } from '../../http/framework/route.ts'
+import { defineRoute } from '../../http/kit/route.ts'
 import {
   announceExportFiles,
   claimExport,

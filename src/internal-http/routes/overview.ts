@@ -1,5 +1,5 @@
 import { wireTime } from '../../domain/timestamps.ts'
-import { defineRoute } from '../../http/framework/route.ts'
+import { defineRoute } from '../../http/kit/route.ts'
 import type { ReportedWorker } from '../../repositories/workers.ts'
 import { getOverview, type ServerOverview } from '../../services/health/get-overview.ts'
 import { OverviewAnswer } from '../schemas/overview.ts'

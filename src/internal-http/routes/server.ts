@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineRoute } from '../../http/framework/route.ts'
+import { defineRoute } from '../../http/kit/route.ts'
 import { reportServerLoading } from '../../services/attempt-api/report-loading.ts'
 import { reportReplicaLeaving, reportServerReady } from '../../services/attempt-api/report-server-ready.ts'
 import { Done, LoadingRequest } from '../schemas/attempt.ts'

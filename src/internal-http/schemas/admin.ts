@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { priorities } from '../../domain/priority.ts'
-import { queryInt, queryText } from '../../http/framework/params.ts'
+import { queryInt, queryText } from '../../http/kit/params.ts'
 import {
   ApiKeyAnswer,
   ApiKeyMade,
@@ -9,7 +9,7 @@ import {
   ApiKeyRotated,
   keyPage,
   NewApiKey,
-} from '../../http/schemas/keys.ts'
+} from '../../http/anneal/schemas/keys.ts'
 
 const defaultPageSize = 100
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Time } from '../../http/schemas/training-job.ts'
+import { Time } from '../../http/lamini/schemas/training-job.ts'
 
 export const OverviewAnswer = z.object({
   outbox: z.object({ messages: z.int(), age_seconds: z.number() }),

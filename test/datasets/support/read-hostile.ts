@@ -4,7 +4,7 @@ import { readDatasetRow, isProblem } from '../../../src/datasets/dataset-row.ts'
 import { readDataset } from '../../../src/datasets/read-dataset.ts'
 import { splitStreamingBody } from '../../../src/datasets/streaming-body.ts'
 import { validateRow } from '../../../src/domain/validate-row.ts'
-import { readText } from '../../../src/http/framework/parse-json.ts'
+import { readText } from '../../../src/http/kit/parse-json.ts'
 
 const manyBytes = 15_000_000
 /** Written without a value in memory. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { validate } from '../../../src/http/framework/validation.ts'
+import { validate } from '../../../src/http/kit/validation.ts'
 import { ChatRequest } from '../../../src/http/openai/chat-schemas.ts'
 
 /** A conversation whose calls have these arguments, each with its result. */

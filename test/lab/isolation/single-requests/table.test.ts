@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { publicRoutes } from '../../../../src/http/app.ts'
-import type { Route } from '../../../../src/http/framework/route.ts'
+import type { Route } from '../../../../src/http/kit/route.ts'
 import { extremes } from './table.ts'
 
 const hasFields = (schema: z.ZodType | undefined) =>

@@ -1,0 +1,134 @@
+// Looks into data sets: the list of them, their rows, and the columns that rows are made from.
+import type { ListedDataset, ListedVersion, PreviewedRow, MarkedText } from '../../domain/dataset-report.ts'
+import { wireTime } from '../../domain/timestamps.ts'
+import { listDatasets } from '../../services/datasets/list.ts'
+import { listDatasetVersions } from '../../services/datasets/list-versions.ts'
+import { mapDatasetColumns } from '../../services/datasets/map-columns.ts'
+import { previewDatasetRows } from '../../services/datasets/preview-rows.ts'
+import { defineRoute } from '../kit/route.ts'
+import {
+  ColumnMapping,
+  DatasetList,
+  DatasetListQuery,
+  DatasetParams,
+  DatasetRows,
+  DatasetVersions,
+  MappedDataset,
+  RowsQuery,
+  VersionsQuery,
+} from '../lamini/schemas/data.ts'
+
+export const dataSetRoutes = [
+  defineRoute({
+    name: 'list_datasets',
+    chapter: 'Data',
+    method: 'get',
+    path: '/v1/data',
+    summary: 'List the data sets by id, with their rows, tokens, versions and jobs',
+    access: 'key',
+    scope: 'read',
+    query: DatasetListQuery,
+    response: DatasetList,
+    async handle({ caller: ctx, query: { after = null, limit } }) {
+      const { datasets, next } = await listDatasets({ ctx, input: { after, limit } })
+      return { datasets: datasets.map(listed), next }
+    },
+  }),
+  defineRoute({
+    name: 'list_dataset_versions',
+    chapter: 'Data',
+    method: 'get',
+    path: '/v1/data/:dataset_id/versions',
+    summary: 'List the versions of a data set, with their rows, sizes and jobs',
+    access: 'key',
+    scope: 'read',
+    params: DatasetParams,
+    query: VersionsQuery,
+    response: DatasetVersions,
+    async handle({ caller: ctx, params, query: { after = null, limit } }) {
+      const { versions, next } = await listDatasetVersions({
+        ctx,
+        input: { datasetId: params.dataset_id, after, limit },
+      })
+      return { dataset_id: params.dataset_id, versions: versions.map(listedVersion), next }
+    },
+  }),
+  defineRoute({
+    name: 'preview_dataset_rows',
+    chapter: 'Data',
+    method: 'get',
+    path: '/v1/data/:dataset_id/rows',
+    summary: 'Show rows of the newest version as the trainer reads them, with the reason of each bad one',
+    access: 'key',
+    scope: 'read',
+    params: DatasetParams,
+    query: RowsQuery,
+    response: DatasetRows,
+    async handle({ caller: ctx, params, query, signal }) {
+      const input = { datasetId: params.dataset_id, ...query }
+      const { version, rows, columns, next } = await previewDatasetRows({ ctx, input, signal })
+      return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), columns, next }
+    },
+  }),
+  defineRoute({
+    name: 'map_dataset_columns',
+    chapter: 'Data',
+    method: 'post',
+    path: '/v1/data/:dataset_id/columns',
+    summary: 'Make a data set of input and output from a file whose columns have other names',
+    access: 'key',
+    scope: 'data',
+    params: DatasetParams,
+    body: ColumnMapping,
+    idempotent: true,
+    response: MappedDataset,
+    async handle({ caller: ctx, params, body, idempotency, signal }) {
+      const columns = { input: body.input ?? null, output: body.output }
+      const input = { datasetId: params.dataset_id, columns, newId: body.dataset_id ?? undefined }
+      const { datasetId, location, rowCount } = await mapDatasetColumns({ ctx, input, idempotency, signal })
+      return { dataset_id: datasetId, dataset_location: location, rows: rowCount }
+    },
+  }),
+]
+
+const listed = (dataset: ListedDataset) => ({
+  dataset_id: dataset.datasetId,
+  versions: dataset.versionCount,
+  ...listedVersion(dataset),
+})
+
+const listedVersion = (version: ListedVersion) => ({
+  version: version.version,
+  file_name: version.fileName,
+  created_at: wireTime(version.createdAt),
+  state: stateOf(version),
+  rows: version.rowCount,
+  bad_rows: version.badRowCount,
+  bytes: version.sizeBytes,
+  tokens: version.tokenCount,
+  job_ids: version.jobIds,
+})
+
+function stateOf({ rowCount, badRowCount }: ListedVersion) {
+  if (rowCount === null) return 'unchecked' as const
+  if (rowCount === 0) return 'empty' as const
+  return badRowCount === 0 ? ('valid' as const) : ('invalid' as const)
+}
+
+const previewed = ({ index, line, row, messages, templated, specialTokens, isCut, error }: PreviewedRow) => ({
+  index,
+  line,
+  input: row?.input ?? null,
+  output: row?.output ?? null,
+  special_tokens: specialTokens,
+  messages: messages && messages.map(({ role, text, isLearned }) => ({ role, text, learned: isLearned })),
+  chat_template: templated && {
+    model_name: templated.model,
+    sequences: templated.sequences.map((parts) => parts.map(marked)),
+    error: templated.error,
+  },
+  cut: isCut,
+  error,
+})
+
+const marked = ({ text, isLearned, special }: MarkedText) => ({ text, learned: isLearned, special_tokens: special })

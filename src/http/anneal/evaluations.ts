@@ -1,0 +1,135 @@
+// Evaluations: accepted at once, processed durably, and read by id.
+import { gradersOf } from '../../domain/grader.ts'
+import { evaluationDefaults, type ModelEvaluation as Evaluation } from '../../domain/model-evaluation.ts'
+import { wireTime } from '../../domain/timestamps.ts'
+import { cancelEvaluation } from '../../services/evaluations/cancel.ts'
+import { createEvaluation } from '../../services/evaluations/create.ts'
+import { findEvaluation } from '../../services/evaluations/find.ts'
+import { listEvaluationRows } from '../../services/evaluations/list-rows.ts'
+import { listEvaluations } from '../../services/evaluations/list.ts'
+import { defineRoute } from '../kit/route.ts'
+import {
+  EvaluationAccepted,
+  EvaluationCancelled,
+  EvaluationList,
+  EvaluationListQuery,
+  EvaluationPath,
+  EvaluationRequest,
+  EvaluationRows,
+  EvaluationRowsQuery,
+  ModelEvaluation,
+} from './schemas/evaluations.ts'
+import { usedGrader } from '../lamini/schemas/scores.ts'
+
+const defaultPageSize = 20
+const defaultRowCount = 50
+
+export const evaluationRoutes = [
+  defineRoute({
+    name: 'create_evaluation',
+    chapter: 'Evaluations',
+    method: 'post',
+    path: '/v1/evaluations',
+    summary: 'Let models answer the rows of a data set and score their answers, in the background; survives restarts',
+    access: 'key',
+    scope: 'inference',
+    body: EvaluationRequest,
+    idempotent: true,
+    errorStatuses: [404],
+    response: EvaluationAccepted,
+    handle({ caller: ctx, body, idempotency }) {
+      const input = {
+        models: body.models,
+        datasetId: body.dataset_id,
+        graders: body.graders ? gradersOf(body.graders) : null,
+        maxRows: body.max_rows ?? evaluationDefaults.rows,
+        maxTokens: body.max_tokens ?? evaluationDefaults.tokens,
+      }
+      return createEvaluation({ ctx, input, idempotency })
+    },
+  }),
+  defineRoute({
+    name: 'list_evaluations',
+    chapter: 'Evaluations',
+    method: 'get',
+    path: '/v1/evaluations',
+    summary: 'List the evaluations of the account, newest first',
+    access: 'key',
+    scope: 'read',
+    query: EvaluationListQuery,
+    hasLargeAnswer: true,
+    response: EvaluationList,
+    async handle({ caller: ctx, query: { after, limit = defaultPageSize } }) {
+      const { evaluations, next } = await listEvaluations({ ctx, input: { after: after ?? null, limit } })
+      return { evaluations: evaluations.map(shown), next }
+    },
+  }),
+  defineRoute({
+    name: 'get_model_evaluation',
+    chapter: 'Evaluations',
+    method: 'get',
+    path: '/v1/evaluations/:id',
+    summary: 'Get an evaluation, with its summary once it is complete',
+    access: 'key',
+    scope: 'read',
+    params: EvaluationPath,
+    hasLargeAnswer: true,
+    response: ModelEvaluation,
+    handle: async ({ caller: ctx, params: { id } }) => shown(await findEvaluation(ctx, id)),
+  }),
+  defineRoute({
+    name: 'cancel_evaluation',
+    chapter: 'Evaluations',
+    method: 'post',
+    path: '/v1/evaluations/:id/cancel',
+    summary: 'Cancel an open evaluation',
+    access: 'key',
+    scope: 'inference',
+    params: EvaluationPath,
+    hasLargeAnswer: true,
+    response: EvaluationCancelled,
+    async handle({ caller: ctx, params: { id } }) {
+      await cancelEvaluation({ ctx, input: { id } })
+      return { id, status: 'CANCELLED' as const }
+    },
+  }),
+  defineRoute({
+    name: 'list_evaluation_rows',
+    chapter: 'Evaluations',
+    method: 'get',
+    path: '/v1/evaluations/:id/rows',
+    summary: 'List the rows of an evaluation with the answers and their scores so far',
+    access: 'key',
+    scope: 'read',
+    params: EvaluationPath,
+    query: EvaluationRowsQuery,
+    hasLargeAnswer: true,
+    response: EvaluationRows,
+    async handle({ caller: ctx, params: { id }, query: { offset = 0, limit = defaultRowCount } }) {
+      const { rows, next } = await listEvaluationRows({ ctx, input: { id, offset, limit } })
+      const outputsOf = (outputs: (typeof rows)[number]['outputs']) =>
+        outputs.flatMap(({ model, answer }) => (answer ? [{ model, ...answer }] : []))
+      return { rows: rows.map(({ outputs, ...row }) => ({ ...row, outputs: outputsOf(outputs) })), next }
+    },
+  }),
+]
+
+function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEvaluation {
+  const graders = plan?.graders ?? request.graders
+  return {
+    id: evaluation.id,
+    status: evaluation.status,
+    message: evaluation.message,
+    models: request.models.map(({ name }) => name),
+    model_names: request.models.map(({ modelName }) => modelName),
+    dataset_id: evaluation.datasetId,
+    graders: graders && graders.map(usedGrader),
+    max_rows: evaluation.maxRows,
+    max_tokens: request.maxTokens,
+    rows: evaluation.rowCount,
+    summary: summary && summary.models,
+    comparison: summary && summary.comparison,
+    created_at: wireTime(evaluation.createdAt),
+    finished_at: evaluation.finishedAt && wireTime(evaluation.finishedAt),
+  }
+}

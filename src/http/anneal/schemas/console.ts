@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { scopes } from '../../../domain/scopes.ts'
+import { named } from '../../kit/named-schemas.ts'
+import { Time } from '../../lamini/schemas/training-job.ts'
+
+const session = {
+  key_id: z.string().describe('The id of the key that the session acts for'),
+  scopes: z.array(z.enum(scopes)).describe('What the key may do'),
+}
+
+export const ConsoleSession = named(
+  'ConsoleSession',
+  z.object({
+    ...session,
+    session_id: z
+      .string()
+      .describe('The id of the session, also in the audit trail')
+      .nullable()
+      .describe('Null when the caller sent a key instead of a session'),
+    keys_end_at: Time.nullable().describe('When keys that the caller makes end at the latest; null for never'),
+  }),
+)
+
+export const ConsoleSignedIn = named(
+  'ConsoleSignedIn',
+  z.object({
+    ...session,
+    session_id: z.string().describe('The id of the session'),
+    expires_at: Time,
+    page_token: z
+      .string()
+      .describe('Send it as X-Console-Token with each request. The cookie of the session counts only together with it'),
+  }),
+)
+
+export const ConsoleLink = named(
+  'ConsoleLink',
+  z.object({
+    path: z.string().describe('Open it in a browser, at the address of this service; works once'),
+    expires_at: Time,
+  }),
+)
+
+export const ConsoleLinkOpening = named(
+  'ConsoleLinkOpening',
+  z.object({ link: z.string().min(1).max(200).describe('What follows the # in the path of the link') }),
+)
+
+export const ConsoleLinkShown = named(
+  'ConsoleLinkShown',
+  z.object({
+    account_id: z.string().describe('The id of the account that the link signs in to'),
+    account_name: z.string().describe('The name of that account'),
+    ...session,
+    key_name: z.string().describe('The name of that key'),
+    expires_at: Time.describe('Until then the link opens a session, once'),
+  }),
+)
+
+export const ConsoleSignedOut = named(
+  'ConsoleSignedOut',
+  z.object({ signed_out: z.literal(true).describe('Always true: the session has ended') }),
+)

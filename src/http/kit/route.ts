@@ -1,0 +1,100 @@
+// The definition of a route. The Express handlers, the OpenAPI document and the Allow headers are derived from it.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { z } from 'zod'
+import type { Scope } from '../../domain/scopes.ts'
+import type { AdminCtx, Ctx, OpenCtx, PodCtx } from '../../services/context.ts'
+import type { Idempotency } from '../../services/idempotency.ts'
+import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/datasets/ingest-rows.ts'
+import type { ErrorStatus } from './error-meanings.ts'
+import type { EventStream, EventText, FileBytes, JsonText } from './respond.ts'
+
+/** Kinds of callers, and the context that a handler gets for each. */
+export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: OpenCtx }
+export type Access = keyof CallerOf
+
+type RouteRequest<A extends Access, P, Q, B> = {
+  caller: CallerOf[A]
+  params: P
+  query: Q
+  body: B
+  /** The rows of each field named in the route's `rows`. They are removed after the answer unless a service keeps them. */
+  rows: RowsOfFields
+  /** The file of a form. It is removed after the answer unless a service keeps it. */
+  file: ReceivedRows | null
+  headers: IncomingHttpHeaders
+  /** Whether the client used TLS, to us or to a trusted proxy. */
+  isSecure: boolean
+  /** Null when the client sent no Idempotency-Key. */
+  idempotency: Idempotency
+  /** Aborts when the client leaves before it has the answer. */
+  signal: AbortSignal
+  /** Sets a header of the answer. */
+  setHeader: (name: string, value: string) => void
+}
+
+/** A route for keys names the scope that a key needs. */
+type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope } : { scope?: never }
+
+/** A handler answers a JSON value, pages of a JSON array to be streamed, JSON text, events, or a file. */
+type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | EventText | FileBytes
+
+type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
+  /** Unique: the operation id of the OpenAPI document. */
+  name: string
+  method: 'get' | 'post' | 'put' | 'delete'
+  /** In Express syntax. `/v1/svc/...` is also served under the configured service name. */
+  path: string
+  aliases?: readonly string[]
+  summary: string
+  /** The chapter of the OpenAPI document. Routes of pods have none. */
+  chapter?: string
+  access: A
+  params?: P
+  query?: Q
+  /** A route without a schema takes any JSON object, or nothing. */
+  body?: B
+  bodyLimitBytes?: number
+  /** Arrays of the body that are streamed to the object store. The handler gets them as `rows`, and null in the body. */
+  rows?: RowsOptions
+  /** Takes a multipart form with one file. `body` is the schema of its fields; the file's field holds the file name. */
+  form?: { limitBytes: number }
+  /** Strings of the body may hold NUL, because no store gets them. */
+  allowsNul?: boolean
+  /** Honours the Idempotency-Key header. */
+  idempotent?: boolean
+  /** Error statuses beside those that the definition implies. */
+  errorStatuses?: readonly ErrorStatus[]
+  response: z.ZodType<unknown, R>
+  /** The media type of a 200 answer that is no JSON. `response` then describes one event. */
+  contentType?: 'text/event-stream'
+  /** A 200 answer may have megabytes: an account's large answers are read one after the other. */
+  hasLargeAnswer?: boolean
+  /** Another media type that a 200 answer may have. */
+  alsoAnswers?: 'text/event-stream' | 'application/octet-stream'
+  handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>
+}
+
+export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown> & { scope?: Scope }
+
+/**
+ * Checks the types of the handler against the route's schemas, then erases them, so that all routes fit into one list.
+ * The cast is safe because create-app.ts calls `handle` only with what these schemas and this access have produced.
+ */
+export function defineRoute<
+  A extends Access,
+  P extends z.ZodType = z.ZodUndefined,
+  Q extends z.ZodType = z.ZodUndefined,
+  B extends z.ZodType = z.ZodUndefined,
+  R = unknown,
+>(definition: Definition<A, P, Q, B, R> & ScopeOf<A>): Route {
+  return definition as unknown as Route
+}
+
+/** All paths of a route, in Express syntax. */
+export function pathsOf({ path, aliases = [] }: Route, serviceName: string): string[] {
+  const paths = [path, ...aliases]
+  const named = paths
+    .filter((each) => each.startsWith('/v1/svc/'))
+    .map((each) => each.replace('/svc/', `/${serviceName}/`))
+  return [...new Set([...paths, ...named])]
+}

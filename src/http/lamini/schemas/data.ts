@@ -1,0 +1,241 @@
+import { z } from 'zod'
+import { queryInt, queryText } from '../../kit/params.ts'
+import { named } from '../../kit/named-schemas.ts'
+import { Time } from './training-job.ts'
+
+export const DataRequest = named(
+  'DataRequest',
+  z.object({
+    dataset_id: z.string().describe('1 to 128 letters, digits, ".", "_" or "-", beginning with a letter or digit'),
+  }),
+)
+
+export const DataAnswer = named(
+  'DataAnswer',
+  z.object({
+    upload_base_path: z.literal('s3').describe('Always s3, as clients of the old platform expect'),
+    dataset_location: z.url().describe('Upload the file here with PUT; valid for two hours'),
+    dataset_id: z.string().describe('The id of the data set, as the request gave it'),
+  }),
+)
+
+const DatasetRef = z.string().min(1).max(256).describe('The id of a data set')
+
+export const LocalDataRequest = named(
+  'LocalDataRequest',
+  z.object({
+    upload_base_path: z.string().max(256).nullish().describe('Accepted and ignored'),
+    data: z.array(z.object({})).nullish().describe('The rows, each an object; a gigabyte at most'),
+    dataset_id: z.string().nullish().describe('A new id when absent'),
+    is_public: z.boolean().nullish().describe('Kept, without effect: data is private to the account'),
+  }),
+)
+
+export const LocalDataAnswer = named(
+  'LocalDataAnswer',
+  z.object({
+    dataset_location: z.url().describe('Where the rows are; send it as upload_file_path to train on them'),
+    dataset_id: z.string().describe('The id of the data set'),
+  }),
+)
+
+export const ExistingDataRequest = named('ExistingDataRequest', z.object({ dataset_id: DatasetRef }))
+
+export const ExistingDataAnswer = named(
+  'ExistingDataAnswer',
+  z.object({
+    dataset_location: z.url().describe('Where the newest upload is; send it as upload_file_path to train on it'),
+    upload_base_path: z.literal('s3').describe('Always s3, as clients of the old platform expect'),
+    dataset_id: z.string().describe('The id of the data set'),
+  }),
+)
+
+export const DatapointsRequest = named(
+  'DatapointsRequest',
+  z.object({
+    dataset_id: DatasetRef,
+    num_datapoints: z.int().min(0).max(2_147_483_647).describe('The number of rows that the client uploads'),
+  }),
+)
+
+export const DatapointsAnswer = named(
+  'DatapointsAnswer',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    num_datapoints: z.int().describe('The number of rows that was announced'),
+  }),
+)
+
+export const DatasetParams = z.object({ dataset_id: DatasetRef })
+
+export const DatasetListQuery = z.object({
+  limit: queryInt({ min: 1, max: 1000 }).default(100).describe('Data sets of a page'),
+  after: queryText().optional().describe('`next` of the previous page'),
+})
+
+const Version = z.object({
+  version: z.int().describe('Each upload makes the next one'),
+  file_name: z.string().nullable().describe('Of a file of /openai/v1/files'),
+  created_at: Time,
+  state: z
+    .enum(['unchecked', 'empty', 'valid', 'invalid'])
+    .describe('unchecked: neither a job nor GET /v1/data/{dataset_id} has read it yet'),
+  rows: z.int().nullable().describe('Null before the first check'),
+  bad_rows: z.int().nullable().describe('Number of rows that a job could not train on; null before the first check'),
+  bytes: z.int().nullable().describe('Null before the size is known'),
+  tokens: z.int().nullable().describe('Estimated from a sample of the rows'),
+  job_ids: z.array(z.int()).describe('The newest ten jobs that train or evaluate on it, newest first'),
+})
+
+export const DatasetList = named(
+  'DatasetList',
+  z.object({
+    datasets: z
+      .array(
+        Version.extend({
+          dataset_id: z.string().describe('The id of the data set'),
+          version: z.int().describe('The newest version, which the other fields describe'),
+          versions: z.int().describe('Number of versions'),
+          job_ids: z.array(z.int()).describe('The newest ten jobs that train or evaluate on any version, newest first'),
+        }),
+      )
+      .describe('The data sets of the page, by id'),
+    next: z.string().nullable().describe('Send as `after` for more; null at the end'),
+  }),
+)
+
+export const VersionsQuery = z.object({
+  limit: queryInt({ min: 1, max: 1000 }).default(100).describe('Versions of a page'),
+  after: queryInt({ min: 1, max: 2_147_483_647 }).optional().describe('`next` of the previous page'),
+})
+
+export const DatasetVersions = named(
+  'DatasetVersions',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    versions: z.array(Version).describe('The versions of the page, the newest first'),
+    next: z.int().nullable().describe('Send as `after` for more; null at the end'),
+  }),
+)
+
+export const RowsQuery = z.object({
+  offset: queryInt({ min: 0, max: 1_000_000_000 })
+    .default(0)
+    .describe('Rows to skip. Rows beyond the first 256 MB of a file are not shown'),
+  limit: queryInt({ min: 1, max: 100 }).default(20).describe('Rows of a page'),
+})
+
+export const DatasetRows = named(
+  'DatasetRows',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    version: z.int().describe('The version that the rows are from, the newest one'),
+    rows: z
+      .array(
+        z.object({
+          index: z.int().describe('Counts from 0'),
+          line: z.int().describe('Of the file, from 1'),
+          input: z.string().nullable().describe('As the trainer reads it; null for a bad row'),
+          output: z.string().nullable().describe('The expected output; null for a bad row'),
+          special_tokens: z
+            .array(z.string())
+            .describe(
+              'The special tokens of the default base model that act in the input of a pair, each once; `finetune_args.special_tokens` switches them off. Elsewhere in a row they are text',
+            ),
+          messages: z
+            .array(
+              z.object({
+                role: z.string().describe('system, user, assistant or tool'),
+                text: z.string().describe('The content, with the calls of functions'),
+                learned: z.boolean().describe('Whether the trainer learns this message'),
+              }),
+            )
+            .nullable()
+            .describe('The messages of a conversation up to the last that is learned; null for other rows'),
+          chat_template: z
+            .object({
+              model_name: z.string().describe('The base model whose chat template this is, the default one'),
+              sequences: z
+                .array(
+                  z.array(
+                    z.object({
+                      text: z.string().describe('A part of the text that the model reads'),
+                      learned: z.boolean().describe('Whether the trainer learns this part'),
+                      special_tokens: z
+                        .array(
+                          z.object({
+                            from: z.int().describe('Of the first character, from 0, in UTF-16 units'),
+                            to: z.int().describe('After the last character'),
+                          }),
+                        )
+                        .describe('Where special tokens that act are in this text'),
+                    }),
+                  ),
+                )
+                .describe(
+                  'The texts that the model reads. One, unless the template writes earlier answers in another way than the last',
+                ),
+              error: z.string().nullable().describe('Why the template does not take the conversation'),
+            })
+            .nullable()
+            .describe(
+              'The conversation as the chat template writes it; null for other rows, for conversations with functions, for very long ones, and where the service does not hold the tokenizer of its default model',
+            ),
+          cut: z
+            .boolean()
+            .describe(
+              'Whether more than 10,000 characters of a text, of the messages or of `chat_template` were left out here',
+            ),
+          error: z
+            .object({
+              field: z.string().describe('The field that is wrong'),
+              reason: z.string().describe('What is wrong with the field'),
+            })
+            .nullable()
+            .describe('Why the row is bad'),
+        }),
+      )
+      .describe('The rows of the page, in the order of the file'),
+    columns: z
+      .array(z.string())
+      .describe(
+        'The first 100 names of fields that these rows have in the file; POST /v1/data/{dataset_id}/columns maps them',
+      ),
+    next: z.int().nullable().describe('Send as `offset` for more; null at the end'),
+  }),
+)
+
+const ColumnName = z.string().min(1).max(256)
+
+export const ColumnMapping = named(
+  'ColumnMapping',
+  z.object({
+    input: ColumnName.nullish().describe(
+      'The column of the inputs. When absent, the trainer learns the whole text of the outputs',
+    ),
+    output: ColumnName.describe('The column of the outputs'),
+    dataset_id: z.string().nullish().describe('The id of the data set that is made; a new one when absent'),
+  }),
+)
+
+export const MappedDataset = named(
+  'MappedDataset',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set with the mapped rows'),
+    dataset_location: z.url().describe('Where its rows are; send it as upload_file_path to train on it'),
+    rows: z.int().describe('Number of its rows'),
+  }),
+)
+
+export const DatasetDeleted = named(
+  'DatasetDeleted',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    deleted: z.int().describe('Number of versions that were deleted'),
+  }),
+)
+
+export const UploadBasePath = named(
+  'UploadBasePath',
+  z.object({ upload_base_path: z.literal('s3').describe('Always s3, as clients of the old platform expect') }),
+)

@@ -1,0 +1,152 @@
+// A training job as its answers tell it: the fields of the original platform, and what is known besides.
+import { z } from 'zod'
+import { attemptPhases } from '../../../domain/training-job-status.ts'
+import { named } from '../../kit/named-schemas.ts'
+import { ShownIntegration } from './integrations.ts'
+import { Status, Time } from './training-job.ts'
+
+const Args = z.record(z.string(), z.unknown())
+
+const Queue = z
+  .object({
+    place: z.int().nullable().describe('Counts from 1, over all accounts; null when the job does not wait for a slot'),
+    ahead: z.int().nullable().describe('Jobs that get a slot before this one'),
+    reason: z.string().nullable().describe('A machine-readable reason'),
+    message: z.string().nullable().describe('The reason as a sentence'),
+  })
+  .nullable()
+  .describe('Why a QUEUED job waits; null in other states')
+
+export const Progress = z
+  .object({
+    step: z.int().describe('The newest step that was reported'),
+    of: z.int().nullable().describe('Steps of the whole run; null until the data is checked'),
+    percent: z.number().nullable().describe('step as a percentage of `of`; null while `of` is'),
+    tokens: z.int().nullable().describe('Tokens trained on; null when the trainer does not report them'),
+    tokens_per_second: z
+      .number()
+      .nullable()
+      .describe('Training tokens per second; null when the trainer does not report them'),
+    remaining_seconds: z.number().nullable().describe('An estimate of the trainer; null unless the job trains'),
+  })
+  .nullable()
+  .describe('Null until the first step is reported')
+
+const Attempts = z
+  .object({
+    count: z.int().describe('Number of attempts'),
+    newest: z
+      .object({
+        attempt: z.int().describe('The number of the attempt, from 1'),
+        mode: z
+          .enum(['train', 'evaluate'])
+          .describe('evaluate: the attempt only repeats the evaluation of a saved model'),
+        phase: z.enum(attemptPhases).nullable().describe('What the trainer does; null before its first report'),
+        cause: z.string().nullable().describe('Why the attempt ended'),
+        created_at: Time,
+        claimed_at: Time.nullable().describe('When the program of the attempt started; null before'),
+        ended_at: Time.nullable().describe('When the release of all its resources was confirmed; null before'),
+      })
+      .nullable()
+      .describe('The newest attempt; null before the first one'),
+    training_seconds: z
+      .number()
+      .describe('Seconds from the claim of each attempt to its confirmed release, or until now, added up'),
+    gpu_seconds: z.number().describe('training_seconds times the number of GPUs on all nodes; 0 on a CPU'),
+  })
+  .describe('The attempts of the job')
+
+const Links = z
+  .object({
+    self: z.string().describe('The job itself'),
+    events: z.string().describe('Its events'),
+    logs: z.string().describe('The log of its trainer'),
+    attempts: z.string().describe('Its attempts'),
+    metrics: z.string().describe('Its losses and other figures by step'),
+    stream: z.string().describe('Its server-sent events'),
+    evaluation: z.string().describe('The answers of the tuned model beside those of the base'),
+    temporal_ui: z.url().nullable().describe('Null when the operator has not named the Temporal UI'),
+  })
+  .describe('Paths of this service, and the address of the workflow')
+
+const resource = {
+  base_model: z.string().describe('The catalogue name of the model that is trained'),
+  finetune_args: Args.describe('Every argument of the run, with the defaults filled in'),
+  finetune_args_defaults: z
+    .array(z.string())
+    .nullable()
+    .describe('Names of the arguments that the request did not give; null for jobs of earlier releases'),
+  gpu_config: z
+    .object({
+      gpus: z.int().describe('GPUs of each node; 0 on a CPU'),
+      nodes: z.int().describe('Number of nodes'),
+    })
+    .describe('The GPUs of the job'),
+  created_at: Time.describe('The time of acceptance, as start_time'),
+  started_at: Time.nullable().describe('When a trainer first claimed the job'),
+  finished_at: Time.nullable().describe('When the job ended; null while it is open'),
+  queue: Queue,
+  progress: Progress,
+  dataset: z
+    .object({
+      id: z.string().describe('The id of the data set'),
+      rows: z.int().nullable().describe('Rows of the data set; null until it is checked'),
+      train_rows: z.int().nullable().describe('Rows that are trained on: without those set aside for the evaluation'),
+      truncated_rows: z
+        .int()
+        .nullable()
+        .describe(
+          'Rows that the run visits and that are longer than max_length: their end is cut. Null until the trainer has counted them',
+        ),
+      tokens: z
+        .int()
+        .nullable()
+        .describe(
+          'Of all rows, from a sample; null until the check, or without the tokenizer of the model on the server',
+        ),
+    })
+    .describe('The data set of the job'),
+  attempts: Attempts,
+  links: Links,
+  metadata: z.record(z.string(), z.string()).describe('The pairs of the request'),
+  integrations: z.array(ShownIntegration).describe('The trackers of the job, without their credentials'),
+}
+
+export const JobSummary = named(
+  'TrainingJobSummary',
+  z.object({
+    job_id: z.int().describe('The id of the job'),
+    status: Status.describe(
+      'The state of the job. COMPLETED, PARTIALLY COMPLETED, FAILED and CANCELLED are final unless the job is resumed',
+    ),
+    start_time: Time.describe('The time of acceptance'),
+    model_name: z.string().nullable().describe('Null until the model is saved and verified'),
+    custom_model_name: z.string().nullable().describe('The name that the request gave to the model; null without one'),
+    requested_name: z
+      .string()
+      .nullable()
+      .describe('The custom_model_name of the request, also before the model is saved; null without one'),
+    resume_count: z.int().describe('How often the job was resumed, after a failure or by a request'),
+    dataset_id: z.string().describe('The data set of the job'),
+    resume_limit: z.int().describe('The most resumes of the job'),
+    ...resource,
+  }),
+)
+export type JobSummary = z.infer<typeof JobSummary>
+
+export const JobList = named('TrainingJobList', z.array(JobSummary))
+
+export const Job = named(
+  'TrainingJob',
+  z.object({
+    ...JobSummary.shape,
+    is_public: z.boolean().describe('As the request had it. Has no effect: a job is private to its account'),
+    history: z
+      .string()
+      .describe(
+        'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step} in the order of steps. Where held-out rows were validated, also {valid_loss, valid_token_accuracy}',
+      ),
+    status_reason: z.string().nullable().describe('A machine-readable reason'),
+    status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),
+  }),
+)

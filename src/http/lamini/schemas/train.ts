@@ -1,0 +1,158 @@
+import { z } from 'zod'
+import { Graders } from '../../../domain/grader.ts'
+import { evaluationLimits } from '../../../domain/model-evaluation.ts'
+import { SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
+import { trainingJobStatuses } from '../../../domain/training-job-status.ts'
+import { named } from '../../kit/named-schemas.ts'
+import { Integrations } from './integrations.ts'
+import { Metadata } from './metadata.ts'
+import { DataId } from './stored-data.ts'
+import { ModelName } from './prompt.ts'
+
+const maxRowDepth = 32
+
+const Row = z
+  .custom<Record<string, unknown>>(isRow, `must be an object, nested at most ${maxRowDepth} levels deep`)
+  .meta({ type: 'object', description: '{"input", "output"}, or another row format' })
+
+/** Clients of the old platform send 0 for the default. */
+const Count = z
+  .int()
+  .min(0)
+  .nullish()
+  .transform((count) => count || null)
+  .meta({ description: 'The default when absent or 0' })
+
+const OldCount = Count.describe('An older name of the field without max_')
+
+const GpuConfig = named(
+  'GpuConfig',
+  z
+    .object({ gpus: Count, nodes: Count, max_gpus: OldCount, max_nodes: OldCount })
+    .describe('The GPUs of each node and the number of nodes; the default of the model when absent'),
+)
+
+const Evaluation = named(
+  'JobEvaluation',
+  z
+    .object({
+      graders: Graders.nullish().describe('All graders but model; chosen by the expected outputs when absent'),
+      max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
+      max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
+    })
+    .describe('How the tuned model and its base are evaluated at the end of the job'),
+)
+
+/** The kinds of training that the clients of the original platform name. */
+const oldTrainTypes = ['memory_tuning', 'memory_rag', 'mome_mini'] as const
+
+export const TrainRequest = named(
+  'TrainRequest',
+  z.object({
+    model_name: ModelName,
+    upload_file_path: z.string().min(1).max(4096).nullish().describe('A dataset_location, its path, or a data set id'),
+    dataset_id: z
+      .string()
+      .nullish()
+      .describe('The id of the data set: an existing one, or the one to store `data` under'),
+    data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
+    id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
+    eval_data: z.array(Row).nullish().describe('Rows to evaluate on, instead of rows that are set aside from the data'),
+    finetune_args: named('FinetuneArgs', SentFinetuneArgs)
+      .nullish()
+      .describe('Arguments of the training. Defaults: those of the model, else the ones named here'),
+    gpu_config: GpuConfig.nullish().describe('The GPUs of the job'),
+    evaluation: Evaluation.nullish().describe('How the tuned model and its base are compared'),
+    is_public: z.boolean().nullish().describe('Kept, without effect: jobs and models are private to the account'),
+    dry_run: z.boolean().nullish().describe('As the query parameter of this name'),
+    custom_model_name: z
+      .string()
+      .max(256)
+      .nullish()
+      .describe('A name for the model. Each job with the same name makes its next version'),
+    metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps; GET /v1/train/jobs filters by them'),
+    integrations: Integrations.nullish().describe(
+      'Trackers that the series, arguments and scores of the job are sent to',
+    ),
+    train_type: z
+      .enum(oldTrainTypes)
+      .nullish()
+      .describe('Names of the original platform, without effect: each job trains an adapter on its rows'),
+    enable_peft: z.boolean().nullish().describe('No effect: an adapter is trained in any case'),
+    peft_args: SentPeftArgs.nullish().describe(
+      'r_value, lora_alpha, lora_dropout and target_modules, where finetune_args has none',
+    ),
+  }),
+)
+
+const warnings = z
+  .array(z.string())
+  .optional()
+  .describe(
+    'What of the request has no effect or is done in another way, also events of the job. Absent when all is done',
+  )
+
+const TrainAnswer = named(
+  'TrainAnswer',
+  z.object({
+    job_id: z.string().describe('The id of the job, as text'),
+    status: z.enum(trainingJobStatuses).describe('The state of the job, CREATED'),
+    dataset_id: z.string().describe('The data set of the job'),
+    warnings,
+  }),
+)
+
+const Range = z
+  .object({
+    low: z.number().describe('Lower end of the likely range'),
+    likely: z.number().describe('The likeliest value'),
+    high: z.number().describe('Upper end of the likely range'),
+  })
+  .nullable()
+
+export const TrainQuery = z.object({
+  dry_run: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('true checks the request and its data, estimates the time, and creates nothing'),
+})
+
+const DryRun = named(
+  'TrainingEstimate',
+  z.object({
+    dry_run: z.literal(true).describe('Always true'),
+    // Named so that typed clients can read job_id of either answer.
+    job_id: z.null().optional().describe('Absent: a dry run makes no job'),
+    rows: z.int().describe('Rows of the data set'),
+    tokens: z
+      .int()
+      .nullable()
+      .describe(
+        'Of all rows, from a sample; null unless the model is the default one and its tokenizer is on the server',
+      ),
+    steps: z.int().describe('Steps of the run'),
+    epochs: z.number().describe('Passes over the training rows'),
+    estimated_seconds: Range.describe(
+      'From the start of the trainer to the end, without the time in the queue. Null when no job on this base has completed yet',
+    ),
+    estimated_gpu_seconds: Range.describe('estimated_seconds times the number of GPUs; null when the time is'),
+    based_on: z
+      .int()
+      .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),
+    note: z.string().describe('How far to trust the estimate'),
+    warnings,
+  }),
+)
+
+export const TrainOrDryRun = named('TrainOrDryRun', z.union([TrainAnswer, DryRun]))
+
+/** Bounds the depth, because JSON.stringify recurses when the rows are written again. */
+function isRow(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  let level: object[] = [value]
+  for (let depth = 0; depth < maxRowDepth; depth += 1) {
+    level = level.flatMap((each) => Object.values(each).filter((inner) => typeof inner === 'object' && inner !== null))
+    if (level.length === 0) return true
+  }
+  return false
+}

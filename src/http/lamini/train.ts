@@ -1,0 +1,99 @@
+import type { z } from 'zod'
+import { gradersOf } from '../../domain/grader.ts'
+import type { EvaluationSettings } from '../../domain/training-job.ts'
+import { estimateTrainingJob, type TrainingEstimate } from '../../services/training-jobs/estimate.ts'
+import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
+import { defineRoute } from '../kit/route.ts'
+import { integrationsOf } from './schemas/integrations.ts'
+import { TrainOrDryRun, TrainQuery, TrainRequest } from './schemas/train.ts'
+
+const mebibyte = 1024 * 1024
+
+type WantedEvaluation = NonNullable<z.infer<typeof TrainRequest>['evaluation']>
+
+export const trainRoutes = [
+  defineRoute({
+    name: 'train',
+    chapter: 'Training',
+    errorStatuses: [404, 594],
+    method: 'post',
+    path: '/v1/train',
+    aliases: ['/v1/precise_train'],
+    summary: 'Start a training job',
+    access: 'key',
+    scope: 'training',
+    body: TrainRequest,
+    rows: { fields: ['data', 'eval_data'], limitBytes: 1024 * mebibyte, restLimitBytes: mebibyte },
+    idempotent: true,
+    query: TrainQuery,
+    response: TrainOrDryRun,
+    async handle({ caller: ctx, query, body, rows, idempotency, headers, isSecure }) {
+      const input = {
+        modelName: body.model_name,
+        uploadFilePath: body.upload_file_path ?? undefined,
+        datasetId: body.dataset_id ?? undefined,
+        rows: rows['data'],
+        storedId: body.id ?? undefined,
+        evaluationRows: rows['eval_data'],
+        evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
+        ...argsOf(body),
+        gpuConfig: gpusOf(body),
+        isPublic: body.is_public ?? false,
+        customModelName: body.custom_model_name ?? null,
+        metadata: body.metadata ?? undefined,
+        integrations: integrationsOf(body.integrations, { headers, isSecure }),
+      }
+      if (query.dry_run === 'true' || body.dry_run === true) return dryRun(await estimateTrainingJob({ ctx, input }))
+      const { jobId, status, datasetId, warnings } = await submitTrainingJob({ ctx, input, idempotency })
+      return { job_id: String(jobId), status, dataset_id: datasetId, ...toldIn(warnings) }
+    },
+  }),
+]
+
+type TrainBody = z.output<typeof TrainRequest>
+
+function argsOf({ finetune_args: sent, peft_args: peft, enable_peft: isPeft, train_type: type }: TrainBody) {
+  const ignored = (what: string) => ({
+    code: 'argument_ignored',
+    message: `${what} has no effect: an adapter is trained in any case.`,
+  })
+  const given = Object.entries(sent?.args ?? {}).filter(([, value]) => (value ?? null) !== null)
+  return {
+    finetuneArgs: { ...peft?.args, ...Object.fromEntries(given) },
+    notes: [
+      ...(sent?.notes ?? []),
+      ...(peft?.notes ?? []),
+      ...(isPeft === false ? [ignored('enable_peft: false')] : []),
+      ...(type ? [ignored(`train_type: ${type}`)] : []),
+    ],
+  }
+}
+
+const gpusOf = ({ gpu_config: asked }: TrainBody) => ({
+  gpus: asked?.gpus ?? asked?.max_gpus,
+  nodes: asked?.nodes ?? asked?.max_nodes,
+})
+
+const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn, warnings }: TrainingEstimate) => ({
+  dry_run: true as const,
+  rows,
+  tokens,
+  steps,
+  epochs,
+  estimated_seconds: seconds,
+  estimated_gpu_seconds: gpuSeconds,
+  based_on: basedOn,
+  note:
+    basedOn === 0
+      ? 'No job on this base model and as many GPUs has completed yet, so there is nothing to estimate from.'
+      : `Estimated from ${basedOn} complete ${basedOn === 1 ? 'job' : 'jobs'}. Four of five jobs should end within the range, if the speed of the machine stays as it was.`,
+  ...toldIn(warnings),
+})
+
+const toldIn = (warnings: readonly string[] = []) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
+
+const evaluationOf = (wanted: WantedEvaluation): EvaluationSettings => ({
+  ...(wanted.graders && { graders: gradersOf(wanted.graders) }),
+  ...(wanted.max_rows && { maxRows: wanted.max_rows }),
+  ...(wanted.max_tokens && { maxTokens: wanted.max_tokens }),
+})

@@ -1,0 +1,107 @@
+// Shapes what the services tell of a job for the wire.
+import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
+import type { JobProgress } from '../../domain/job-progress.ts'
+import { wireTime } from '../../domain/timestamps.ts'
+import type { TrainingJobSummary } from '../../domain/training-job.ts'
+import type { Ctx } from '../../services/context.ts'
+import type { DescribedJob } from '../../services/training-jobs/describe.ts'
+import { shownIntegration } from './schemas/integrations.ts'
+import type { Metric } from '../anneal/schemas/job-metrics.ts'
+import type { JobSummary } from './schemas/job-resource.ts'
+
+const timeOrNull = (date: Date | null) => date && wireTime(date)
+
+export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJob): JobSummary => ({
+  job_id: job.id,
+  status: job.status,
+  start_time: wireTime(job.createdAt),
+  model_name: job.modelName,
+  custom_model_name: job.modelName === null ? null : (job.customModelName ?? ''),
+  requested_name: job.customModelName,
+  resume_count: job.resumeCount,
+  dataset_id: job.datasetId,
+  resume_limit: job.resumeLimit,
+  ...resourceOf(ctx, details),
+})
+
+function resourceOf(ctx: Ctx, job: DescribedJob) {
+  const { args, givenArgs, queue, nodes, trainingSeconds } = job
+  const gpus = job.gpus ?? job.modelGpus
+  return {
+    base_model: job.baseModel,
+    finetune_args: args ?? {},
+    finetune_args_defaults: givenArgs && Object.keys(args ?? {}).filter((name) => !givenArgs.includes(name)),
+    gpu_config: { gpus, nodes },
+    created_at: wireTime(job.createdAt),
+    started_at: timeOrNull(job.startedAt),
+    finished_at: timeOrNull(job.finishedAt),
+    queue: queue && { ...queue, ahead: queue.place === null ? null : queue.place - 1 },
+    progress: progressOnWire(job.progress),
+    dataset: {
+      id: job.datasetId,
+      rows: job.checkedRows,
+      train_rows: job.trainRows,
+      truncated_rows: job.truncatedRows,
+      tokens: job.estimatedTokens,
+    },
+    attempts: {
+      count: job.attemptCount,
+      newest: newestAttemptOf(job),
+      training_seconds: trainingSeconds,
+      gpu_seconds: trainingSeconds * gpus * nodes,
+    },
+    links: linksOf(ctx, job.id),
+    metadata: job.metadata ?? {},
+    integrations: (job.trackers ?? []).map(shownIntegration),
+  }
+}
+
+const newestAttemptOf = ({ newestAttempt }: DescribedJob) =>
+  newestAttempt && {
+    attempt: newestAttempt.number,
+    mode: newestAttempt.mode,
+    phase: newestAttempt.phase,
+    cause: newestAttempt.cause,
+    created_at: wireTime(newestAttempt.createdAt),
+    claimed_at: timeOrNull(newestAttempt.claimedAt),
+    ended_at: timeOrNull(newestAttempt.endedAt),
+  }
+
+function linksOf({ deps: { settings } }: Ctx, jobId: number) {
+  const self = `/v1/train/jobs/${jobId}`
+  return {
+    self,
+    events: `${self}/events`,
+    logs: `${self}/logs`,
+    attempts: `${self}/attempts`,
+    metrics: `${self}/metrics`,
+    stream: `${self}/stream`,
+    evaluation: `${self}/eval`,
+    temporal_ui: settings.temporalWorkflowsUrl && `${settings.temporalWorkflowsUrl}/${fineTuneWorkflowId(jobId)}`,
+  }
+}
+
+export const progressOnWire = (progress: JobProgress | null) =>
+  progress && {
+    step: progress.step,
+    of: progress.of,
+    percent: progress.percent,
+    tokens: progress.tokens,
+    tokens_per_second: progress.tokensPerSecond,
+    remaining_seconds: progress.remainingSeconds,
+  }
+
+const missingSeries = {
+  valid_loss: null,
+  valid_token_accuracy: null,
+  token_accuracy: null,
+  learning_rate: null,
+  grad_norm: null,
+  epoch: null,
+  tokens_per_second: null,
+  iter_time: null,
+  remaining_time: null,
+  flops: null,
+}
+
+export const metricOnWire = (row: { step: number; loss: number }): Metric => ({ ...missingSeries, ...row })

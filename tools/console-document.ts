@@ -1,0 +1,91 @@
+// The part of the OpenAPI document that the console uses.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { errorFormats, publicRoutes } from '../src/http/app.ts'
+import { chapters } from '../src/http/anneal/service.ts'
+import { openApiDocument } from '../src/http/kit/openapi.ts'
+import { root } from './paths.mjs'
+
+export const typesPath = join(root, 'console/src/api/types.ts')
+
+const operations = [
+  'get /v1/console/session',
+  'post /v1/console/session',
+  'delete /v1/console/session',
+  'post /v1/console/links/show',
+  'post /v1/console/links/open',
+  'get /v1/train/jobs',
+  'get /v1/train/jobs/{job_id}',
+  'post /v1/train/jobs/{job_id}/cancel',
+  'post /v1/train/jobs/{job_id}/resume',
+  'get /v1/train/jobs/{job_id}/eval',
+  'get /v1/train/jobs/{job_id}/metrics',
+  'get /v1/train/jobs/{job_id}/logs',
+  'get /v1/train/jobs/{job_id}/events',
+  'get /v1/train/jobs/{job_id}/attempts',
+  'get /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints',
+  'post /openai/v1/uploads',
+  'post /openai/v1/uploads/{upload_id}/complete',
+  'post /v1/train',
+  'get /v1/data/{dataset_id}',
+  'delete /v1/data/{dataset_id}',
+  'get /v1/data',
+  'get /v1/data/{dataset_id}/versions',
+  'get /v1/data/{dataset_id}/rows',
+  'post /v1/data/{dataset_id}/columns',
+  'get /v1/models',
+  'get /v1/models/{name}',
+  'put /v1/models/{name}/aliases/{alias}',
+  'delete /v1/models/{name}',
+  'post /v1/models/{name}/export',
+  'get /v1/models/{name}/exports/{export_id}',
+  'post /v2/completions',
+  'get /v1/usage',
+  'get /v1/usage/training',
+  'get /v1/limits',
+  'get /v1/keys',
+  'post /v1/keys',
+  'post /v1/keys/{key_id}/rotate',
+  'delete /v1/keys/{key_id}',
+  'get /v1/audit',
+  'get /v1/webhooks',
+  'post /v1/webhooks',
+  'delete /v1/webhooks/{webhook_id}',
+  'post /v1/webhooks/{webhook_id}/rotate',
+  'get /v1/webhooks/{webhook_id}/deliveries',
+  'post /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
+]
+
+type Json = Record<string, unknown>
+
+export function consoleDocument() {
+  const { paths, components, ...rest } = openApiDocument(publicRoutes, {
+    title: 'Anneal',
+    version: '1',
+    serviceName: 'lamini',
+    chapters,
+    errorFormats,
+  })
+  const used: Record<string, Json> = {}
+  for (const operation of operations) {
+    const [method = '', path = ''] = operation.split(' ')
+    const found = paths[path]?.[method] as { responses: Record<number, Json> } | undefined
+    if (!found) throw new Error(`the console calls ${operation}, which is no route`)
+    // The console reads failures as problems, whichever route answers them.
+    const { 200: done } = found.responses
+    used[path] = { ...used[path], [method]: { ...found, responses: { 200: done } } }
+  }
+  const all = components.schemas as Record<string, Json>
+  const schemas: Record<string, Json> = {}
+  const follow = (value: unknown) => {
+    for (const [, id = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (id in schemas || !all[id]) continue
+      schemas[id] = all[id]
+      follow(all[id])
+    }
+  }
+  follow(used)
+  return { ...rest, paths: used, components: { ...components, schemas } }
+}
+
+export const documentHash = (document: object) => createHash('sha256').update(JSON.stringify(document)).digest('hex')
