@@ -1,6 +1,7 @@
 // The command line: anneal <command> [options]. Each command is a file in src/cli.
 import { readFileSync } from 'node:fs'
 import { CommandError } from './cli/command-error.ts'
+import { runCommand } from './cli/command.ts'
 import { commands } from './cli/commands.ts'
 import { commandHelp, generalHelp } from './cli/help.ts'
 import { UsageError } from './cli/usage-error.ts'
@@ -18,14 +19,14 @@ async function main([name, ...args]: string[]): Promise<number> {
   }
   const listed = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!listed) return refuse(`There is no command "${name}".`, generalHelp(commands))
-  const command = await listed.load()
-  const help = commandHelp(name, listed.summary, command.usage)
+  const { command } = await listed.load()
+  const help = commandHelp(name, listed.summary, command)
   if (args.includes('--help') || args.includes('-h')) {
     console.log(help)
     return 0
   }
   try {
-    return await command.run(args)
+    return await runCommand(name, command, args)
   } catch (error) {
     if (isUsageError(error)) return refuse(error.message, help)
     if (error instanceof CommandError) {

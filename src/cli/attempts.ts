@@ -1,34 +1,24 @@
-import { oneLine, pageOptions, pageUsage, queryOf, shortTime, tellNext } from './remote/page.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import type { Answer } from './remote/operations.ts'
+import { oneLine, pageOptions, shortTime, tellNext } from './remote/page.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
 
-type Attempt = {
-  attempt: number
-  phase: string | null
-  cause: string | null
-  message: string | null
-  from_step: number
-  last_step: number | null
-  created_at: string
-  ended_at: string | null
-  training_seconds: { allocated: number; lost: number }
-}
+type Attempt = Answer<'get', '/v1/train/jobs/:job_id/attempts'>['attempts'][number]
 
-export const attempts = serviceCommand({
-  usage: `ID [--limit N] [--after NUMBER]\n\n${pageUsage}`,
+export const command = serviceVerb({
+  takes: { ID: '' },
   options: pageOptions,
-  takes: { least: 1, most: 1 },
-  async run({ client, positionals: [id = ''], values: { limit, after }, print }) {
-    const page = await client.get<{ attempts: Attempt[]; next: number | null }>(
-      `/v1/train/jobs/${encodeURIComponent(id)}/attempts${queryOf({ limit, after })}`,
-    )
+  async run({ client, args: [id = ''], values: { limit, after }, print }) {
+    const page = await client.get('/v1/train/jobs/:job_id/attempts', {
+      params: { job_id: id },
+      query: { limit, after },
+    })
     print(page, () => rows(page.attempts))
     tellNext(page.next)
-    return 0
   },
 })
 
-const rows = (list: Attempt[]) =>
+const rows = (list: readonly Attempt[]) =>
   table(
     ['ATTEMPT', 'BEGAN (UTC)', 'ENDED', 'STEPS', 'SECONDS', 'LOST', 'ENDED BY', 'MESSAGE'],
     list.map((each) => [

@@ -1,22 +1,16 @@
-import { pageOptions, pageUsage, queryOf, shortTime, tellNext } from './remote/page.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import type { Answer } from './remote/operations.ts'
+import { pageOptions, shortTime, tellNext } from './remote/page.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
 
-type Event = { at: string; key_id: string | null; action: string; target: string | null; address: string | null }
+type Event = Answer<'get', '/v1/audit'>['events'][number]
 
-export const audit = serviceCommand({
-  usage: `[--limit N] [--after ID]
-
-The key needs the scope admin.
-
-${pageUsage}`,
+export const command = serviceVerb({
   options: pageOptions,
-  takes: { least: 0, most: 0 },
   async run({ client, values: { limit, after }, print }) {
-    const page = await client.get<{ events: Event[]; next: string | null }>(`/v1/audit${queryOf({ limit, after })}`)
+    const page = await client.get('/v1/audit', { query: { limit, after } })
     print(page, () => rows(page.events))
     tellNext(page.next)
-    return 0
   },
 })
 

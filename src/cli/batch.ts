@@ -1,67 +1,96 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UsageError } from './usage-error.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import type { Command } from './command.ts'
+import type { Client } from './remote/client.ts'
+import type { Answer } from './remote/operations.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 import { textsFrom } from './remote/stdin.ts'
-
-type Result = { outputs?: unknown[]; finish_reason?: (string | null)[]; embedding?: unknown[] }
+import { UsageError } from './usage-error.ts'
 
 const pollMs = 2000
-const routes = { complete: '/v1/batch_completions', embed: '/v1/batch_embeddings' }
+const routes = { complete: '/v1/batch_completions', embed: '/v1/batch_embeddings' } as const
+type Kind = keyof typeof routes
+type Result = Answer<'get', `${(typeof routes)[Kind]}/:id/result`>
 
-export const batch = serviceCommand({
-  usage: `complete TEXT... --model NAME [--max-tokens N] [--wait]
-       anneal batch embed TEXT... [--model NAME] [--wait]
-       anneal batch result complete|embed ID [--wait]
+const texts = { 'TEXT...': 'a text; - reads standard input, one text a line' }
+const model = { value: 'NAME', says: 'a base or tuned model' } as const
+const wait = { says: 'wait for all results, and print them in order, one JSON value a line' } as const
 
-  TEXT            a text; - reads standard input, one text a line
-  --model NAME    a base or tuned model
-  --max-tokens N  limit of the tokens of an answer
-  --wait          wait for all results, and print them in order, one JSON value a line`,
-  options: { model: { type: 'string' }, 'max-tokens': { type: 'string' }, wait: { type: 'boolean' } },
-  takes: { least: 2, most: 10_001 },
-  async run({ client, positionals: [verb = '', ...rest], values, print, signal }) {
-    const [kind, id] = verb === 'result' ? rest : [verb]
-    if (kind !== 'complete' && kind !== 'embed')
-      throw new UsageError(`batch takes complete, embed or result, not "${verb}".`)
-    if (verb === 'result' && id === undefined) throw new UsageError('Name the batch.')
-    const batchId = id ?? (await submit(kind))
-    if (verb !== 'result' && !values.wait) {
-      print({ id: batchId }, () => batchId)
-      return 0
-    }
-    for (;;) {
-      const result = await client.get<Result>(`${routes[kind]}/${encodeURIComponent(batchId)}/result`)
-      if (isWhole(result) || !values.wait) {
-        print(result, () =>
-          itemsOf(result)
-            .map((item) => JSON.stringify(item))
-            .join('\n'),
-        )
-        return 0
-      }
-      await sleep(pollMs, undefined, { signal })
-    }
-
-    async function submit(kind: keyof typeof routes): Promise<string> {
-      const { model, 'max-tokens': maxTokens } = values
-      if (kind === 'complete' && model === undefined) throw new UsageError('--model is missing.')
-      const answer = await client.post<{ id: string }>(routes[kind], {
-        prompt: await linesFrom(rest),
-        ...(model !== undefined && { model_name: model }),
-        ...(maxTokens !== undefined && { max_tokens: Number(maxTokens) }),
+export const command: Command = {
+  complete: serviceVerb({
+    takes: texts,
+    options: {
+      model: { ...model, required: true },
+      'max-tokens': { value: 'N', says: 'limit of the tokens of an answer' },
+      wait,
+    },
+    async run({ client, args, values, ...rest }) {
+      const { id } = await client.post(routes.complete, {
+        body: {
+          prompt: await linesFrom(args),
+          model_name: values.model,
+          ...(values['max-tokens'] !== undefined && { max_tokens: Number(values['max-tokens']) }),
+        },
       })
-      return answer.id
-    }
-  },
-})
-
-async function linesFrom(args: string[]): Promise<string[]> {
-  const texts = await textsFrom(args)
-  return args.flatMap((arg, i) => (arg === '-' ? (texts[i] ?? '').split('\n').filter((line) => line !== '') : [arg]))
+      return submitted(client, { ...rest, kind: 'complete', id, isAwaited: values.wait ?? false })
+    },
+  }),
+  embed: serviceVerb({
+    takes: texts,
+    options: { model, wait },
+    async run({ client, args, values, ...rest }) {
+      const body = { prompt: await linesFrom(args), model_name: values.model }
+      const { id } = await client.post(routes.embed, { body })
+      return submitted(client, { ...rest, kind: 'embed', id, isAwaited: values.wait ?? false })
+    },
+  }),
+  result: serviceVerb({
+    takes: { 'complete|embed': '', ID: '' },
+    options: { wait },
+    async run({ client, args: [kind = '', id = ''], values, print, signal }) {
+      if (kind !== 'complete' && kind !== 'embed')
+        throw new UsageError(`batch result takes complete or embed, not "${kind}".`)
+      return printResult(client, { kind, id, isAwaited: values.wait ?? false, print, signal })
+    },
+  }),
 }
 
-const itemsOf = ({ outputs, embedding }: Result) => outputs ?? embedding ?? []
+type Asked = {
+  kind: Kind
+  id: string
+  isAwaited: boolean
+  print: (value: unknown, text: () => string) => void
+  signal: AbortSignal
+}
+
+async function submitted(client: Client, asked: Asked): Promise<number> {
+  if (asked.isAwaited) return printResult(client, asked)
+  asked.print({ id: asked.id }, () => asked.id)
+  return 0
+}
+
+async function printResult(client: Client, { kind, id, isAwaited, print, signal }: Asked): Promise<number> {
+  for (;;) {
+    const result: Result = await client.get(`${routes[kind]}/:id/result`, { params: { id } })
+    if (isWhole(result) || !isAwaited) {
+      print(result, () =>
+        itemsOf(result)
+          .map((item) => JSON.stringify(item))
+          .join('\n'),
+      )
+      return 0
+    }
+    await sleep(pollMs, undefined, { signal })
+  }
+}
+
+async function linesFrom(args: string[]): Promise<string[]> {
+  const read = await textsFrom(args)
+  return args.flatMap((arg, i) => (arg === '-' ? (read[i] ?? '').split('\n').filter((line) => line !== '') : [arg]))
+}
+
+const itemsOf = (result: Result): unknown[] =>
+  'outputs' in result ? result.outputs : 'embedding' in result ? result.embedding : []
 
 /** Embeddings come all at once. */
-const isWhole = ({ embedding, finish_reason: reasons }: Result) =>
-  embedding !== undefined || (reasons !== undefined && reasons.every((reason) => reason !== null))
+const isWhole = (result: Result) =>
+  'embedding' in result || ('finish_reason' in result && result.finish_reason.every((reason) => reason !== null))

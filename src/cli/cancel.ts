@@ -1,20 +1,20 @@
-import { UsageError } from './usage-error.ts'
 import { followJob } from './remote/job.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
+import { UsageError } from './usage-error.ts'
 
-export const cancel = serviceCommand({
-  usage: `ID [--wait] | --all
-
-  --wait       wait until all of the job's resources are released
-  --all        every open job of the account`,
-  options: { wait: { type: 'boolean' }, all: { type: 'boolean' } },
-  takes: { least: 0, most: 1 },
-  async run({ client, positionals: [id], values: { all = false, wait = false }, print }) {
+export const command = serviceVerb({
+  takes: { '[ID]': '' },
+  options: {
+    wait: { says: "wait until all of the job's resources are released" },
+    all: { says: 'every open job of the account' },
+  },
+  async run({ client, args: [id], values: { all = false, wait = false }, print }) {
     if (all === (id !== undefined)) throw new UsageError('Give the id of a job, or --all.')
-    const path = id === undefined ? '/v1/train/jobs/cancel' : `/v1/train/jobs/${encodeURIComponent(id)}/cancel`
-    const answer = await client.post<{ message: string }>(path)
-    if (wait && id !== undefined) await followJob(client, encodeURIComponent(id), { quiet: true })
+    const answer =
+      id === undefined
+        ? await client.post('/v1/train/jobs/cancel')
+        : await client.post('/v1/train/jobs/:job_id/cancel', { params: { job_id: id } })
+    if (wait && id !== undefined) await followJob(client, id, { quiet: true })
     print(answer, () => answer.message)
-    return 0
   },
 })

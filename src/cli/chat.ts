@@ -1,42 +1,39 @@
 import { createInterface } from 'node:readline'
-import { UsageError } from './usage-error.ts'
 import { CommandError } from './command-error.ts'
 import type { Client } from './remote/client.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import type { Request } from './remote/operations.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
+import { UsageError } from './usage-error.ts'
 
 type Message = { role: 'system' | 'user' | 'assistant'; content: string }
+/** An event of a stream, whose type the routes do not tell. */
 type Piece = { choices?: { delta?: { content?: string | null } }[]; error?: { message: string } }
 
 const path = '/openai/v1/chat/completions'
+type Question = NonNullable<Request<'post', typeof path>['body']>
 
-export const chat = serviceCommand({
-  usage: `[TEXT] --model NAME [--system TEXT] [--max-tokens N] [--temperature T]
-
-  TEXT            one question; without TEXT, each line of standard input is the next message of a conversation
-  --model NAME    a base or tuned model
-  --system TEXT   the system message
-  --max-tokens N  limit of the tokens of an answer
-  --temperature T 0 always takes the likeliest token`,
-  options: {
-    model: { type: 'string' },
-    system: { type: 'string' },
-    'max-tokens': { type: 'string' },
-    temperature: { type: 'string' },
+export const command = serviceVerb({
+  takes: {
+    '[TEXT]': 'one question; without TEXT, each line of standard input is the next message of a conversation',
   },
-  takes: { least: 0, most: 1 },
-  async run({ client, positionals: [text], values, print, signal }) {
-    const { model, system, temperature, json } = values
-    if (model === undefined) throw new UsageError('--model is missing.')
+  options: {
+    model: { value: 'NAME', says: 'a base or tuned model', required: true },
+    system: { value: 'TEXT', says: 'the system message' },
+    'max-tokens': { value: 'N', says: 'limit of the tokens of an answer' },
+    temperature: { value: 'T', says: '0 always takes the likeliest token' },
+  },
+  async run({ client, args: [text], values, isJson, print, signal }) {
+    const { model, system, temperature } = values
     const request = {
       model,
-      ...(values['max-tokens'] !== undefined && { max_tokens: number('--max-tokens', values['max-tokens']) }),
-      ...(temperature !== undefined && { temperature: number('--temperature', temperature) }),
+      max_tokens: number('--max-tokens', values['max-tokens']),
+      temperature: number('--temperature', temperature),
     }
     const messages: Message[] = system === undefined ? [] : [{ role: 'system', content: system }]
-    if (json) {
+    if (isJson) {
       if (text === undefined) throw new UsageError('Give the text: --output json answers one question.')
-      const content = { ...request, messages: [...messages, { role: 'user', content: text }] }
-      print(await client.post(path, content), () => '')
+      const body = { ...request, messages: [...messages, { role: 'user', content: text }] }
+      print(await client.post(path, { body }), () => '')
       return 0
     }
     const isTerminal = process.stdin.isTTY && process.stdout.isTTY
@@ -50,14 +47,13 @@ export const chat = serviceCommand({
       messages.push({ role: 'assistant', content: await answer(client, { ...request, messages }) })
       if (isTerminal) lines?.prompt()
     }
-    return 0
   },
 })
 
 /** Writes the answer as it comes. @returns the whole of it */
-async function answer(client: Client, request: object): Promise<string> {
+async function answer(client: Client, request: Question): Promise<string> {
   let [whole, rest] = ['', '']
-  for await (const chunk of client.stream(path, { ...request, stream: true })) {
+  for await (const chunk of client.stream(path, { body: { ...request, stream: true } })) {
     const blocks = (rest + chunk).split('\n\n')
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
@@ -74,7 +70,8 @@ async function answer(client: Client, request: object): Promise<string> {
   return whole
 }
 
-function number(option: string, text: string): number {
+function number(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
   const value = Number(text)
   if (text.trim() === '' || Number.isNaN(value)) throw new UsageError(`${option} takes a number, not "${text}".`)
   return value

@@ -1,5 +1,93 @@
-/** `run` resolves with the exit code. */
-export type Command = { usage: string; run: (args: string[]) => Promise<number> }
+// A command as a table of its verbs, their arguments and their options. Parsing, help and shell completion read this table.
+import { parseArgs } from 'node:util'
+import { exitCodes } from './command-error.ts'
+import { UsageError } from './usage-error.ts'
 
-/** `summary` is a sentence. */
-export type ListedCommand = { summary: string; load: () => Promise<Command> }
+export type Option = {
+  /** What help calls the value. An option without a value is a flag. */
+  value?: string
+  says: string
+  short?: string
+  required?: true
+  multiple?: true
+  default?: string
+  /** Every command that talks to a service has it, so the synopsis leaves it out. */
+  isShared?: true
+}
+export type Options = Record<string, Option>
+
+type ValueOf<O> = O extends { multiple: true } ? string[] : O extends { value: string } ? string : boolean
+export type Values<O extends Options> = {
+  [K in keyof O]: ValueOf<O[K]> | (O[K] extends { required: true } | { default: string } ? never : undefined)
+}
+
+export type VerbTable<O extends Options> = {
+  /** What the verb does, where its name does not tell. */
+  says?: string
+  /** What each argument is, by its name; '' without a word of help. [NAME] may be left out, NAME... may be repeated. */
+  takes?: Record<string, string>
+  options?: O
+}
+
+export type Verb = VerbTable<Options> & {
+  /** A paragraph below the options. */
+  note?: string
+  run: Run<Options>
+}
+
+/** Resolves with the exit code, or with nothing for 0. */
+type Run<O extends Options> = (args: string[], values: Values<O>) => Promise<number | void>
+
+/** The only verb of a command, or its verbs by name; '' is the verb when none is named. */
+export type Command = Verb | Record<string, Verb>
+
+/** `summary` is a sentence. `load` imports the file of the command. */
+export type ListedCommand = { summary: string; load: () => Promise<{ command: Command }> }
+
+/** Erases the types of the options. The cast is safe because `runCommand` passes the values of these options. */
+export function defineVerb<const O extends Options = {}>(verb: VerbTable<O> & { note?: string; run: Run<O> }): Verb {
+  return verb as Verb
+}
+
+/** @throws UsageError, or what `parseArgs` of Node throws */
+export async function runCommand(name: string, command: Command, args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args, options: parsedOptions(command), allowPositionals: true })
+  const verbs = verbsOf(command)
+  const names = namesOf(verbs)
+  const word = names.length === 0 ? '' : (positionals.shift() ?? '')
+  const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
+  if (!verb) throw new UsageError(`${name} takes ${names.join(', ')}${word === '' ? '' : `, not "${word}"`}.`)
+  refuseWrongCount(verb, positionals)
+  for (const [option, { required }] of Object.entries(verb.options ?? {}))
+    if (required && values[option] === undefined) throw new UsageError(`--${option} is missing.`)
+  return (await verb.run(positionals, values as Values<Options>)) ?? exitCodes.done
+}
+
+export const verbsOf = (command: Command): Record<string, Verb> => (isVerb(command) ? { '': command } : command)
+
+const isVerb = (command: Command): command is Verb => typeof command.run === 'function'
+
+export const namesOf = (verbs: Record<string, Verb>) => Object.keys(verbs).filter((name) => name !== '')
+
+export function optionsOf(command: Command): Options {
+  return Object.assign({}, ...Object.values(verbsOf(command)).map(({ options }) => options)) as Options
+}
+
+/** Any verb takes the options of every verb of its command, so they may also stand before the verb. */
+function parsedOptions(command: Command) {
+  return Object.fromEntries(
+    Object.entries(optionsOf(command)).map(([name, { value, short, multiple = false, default: text }]) => {
+      const type = value === undefined ? ('boolean' as const) : ('string' as const)
+      return [name, { type, multiple, ...(short && { short }), ...(text !== undefined && { default: text }) }]
+    }),
+  )
+}
+
+function refuseWrongCount({ takes = {} }: Verb, args: readonly string[]) {
+  const names = Object.keys(takes)
+  const missing = names[args.length]
+  if (missing !== undefined && !missing.startsWith('['))
+    throw new UsageError(`${missing.replace('...', '')} is missing.`)
+  if (args.length > names.length && !names.at(-1)?.endsWith('...'))
+    throw new UsageError(`"${args[names.length]}" is one argument too many.`)
+}

@@ -5,28 +5,28 @@ import { remoteCommands } from './remote-commands.ts'
 export const commands: Record<string, ListedCommand> = {
   start: {
     summary: 'Runs the whole service on this machine, in the foreground, until Ctrl-C or `anneal stop`.',
-    load: async () => (await import('./start.ts')).start,
+    load: () => import('./start.ts'),
   },
   stop: {
     summary: 'Stops the service that runs on a data directory, and waits until it is gone.',
-    load: async () => (await import('./stop.ts')).stop,
+    load: () => import('./stop.ts'),
   },
   demo: {
     summary: 'Fine-tunes the default base model on 40 sample rows and compares it with the base.',
-    load: async () => (await import('./demo.ts')).demo,
+    load: () => import('./demo.ts'),
   },
   ...remoteCommands,
   models: {
     summary: 'Lists, fetches, names, downloads and deletes models.',
-    load: async () => (await import('./models-with-pull.ts')).modelsWithPull,
+    load: () => import('./models-with-pull.ts'),
   },
   migrate: {
     summary: 'Migrates the database in DATABASE_URL to the schema of this version. A repeat changes nothing.',
-    load: async () => (await import('./migrate.ts')).migrate,
+    load: () => import('./migrate.ts'),
   },
   register: {
     summary:
       'Creates the namespace and the search attributes of the worker in the Temporal server at TEMPORAL_ADDRESS.',
-    load: async () => (await import('./register.ts')).register,
+    load: () => import('./register.ts'),
   },
 }

@@ -1,39 +1,36 @@
-import { UsageError } from './usage-error.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 import { textsFrom } from './remote/stdin.ts'
+import { UsageError } from './usage-error.ts'
 
-export const complete = serviceCommand({
-  usage: `PROMPT... --model NAME [--type JSON]
-
-  PROMPT          a text; - reads one from standard input
-  --model NAME    a base model, or the model_name of a completed job
-  --type JSON     typed output, such as '{"city": "str", "stock": "int"}'
-  --max-tokens N  limit of the tokens of an answer
-  --temperature T 0 always takes the likeliest token`,
+export const command = serviceVerb({
+  takes: { 'PROMPT...': 'a text; - reads one from standard input' },
   options: {
-    model: { type: 'string' },
-    type: { type: 'string' },
-    'max-tokens': { type: 'string' },
-    temperature: { type: 'string' },
+    model: { value: 'NAME', says: 'a base model, or the model_name of a completed job', required: true },
+    type: { value: 'JSON', says: `typed output, such as '{"city": "str", "stock": "int"}'` },
+    'max-tokens': { value: 'N', says: 'limit of the tokens of an answer' },
+    temperature: { value: 'T', says: '0 always takes the likeliest token' },
   },
-  takes: { least: 1, most: 10_000 },
-  async run({ client, positionals, values, print }) {
-    if (values.model === undefined) throw new UsageError('--model is missing.')
-    const answers = await client.post<Record<string, unknown>[]>('/v1/completions', {
-      model_name: values.model,
-      prompt: await textsFrom(positionals),
-      output_type: values.type === undefined ? null : json('--type', values.type),
-      max_tokens: values['max-tokens'] === undefined ? null : json('--max-tokens', values['max-tokens']),
-      temperature: values.temperature === undefined ? null : json('--temperature', values.temperature),
+  async run({ client, args, values, print }) {
+    const answered = await client.post('/v1/completions', {
+      body: {
+        model_name: values.model,
+        prompt: await textsFrom(args),
+        output_type: json('--type', values.type),
+        max_tokens: json('--max-tokens', values['max-tokens']),
+        temperature: json('--temperature', values.temperature),
+      },
     })
-    const asText = (answer: Record<string, unknown>) =>
-      values.type === undefined ? String(answer['output']) : JSON.stringify(answer)
-    print(answers, () => answers.map(asText).join('\n'))
-    return 0
+    const answers = [answered].flat()
+    print(answers, () =>
+      answers
+        .map((answer) => (values.type === undefined ? String(answer['output']) : JSON.stringify(answer)))
+        .join('\n'),
+    )
   },
 })
 
-function json(option: string, text: string): unknown {
+function json(option: string, text: string | undefined): unknown {
+  if (text === undefined) return null
   try {
     return JSON.parse(text)
   } catch {

@@ -1,29 +1,20 @@
-import type { Command } from './command.ts'
+import { defineVerb } from './command.ts'
 import { commands } from './commands.ts'
+import { wordsOf } from './help.ts'
 import { UsageError } from './usage-error.ts'
 
-export const completion: Command = {
-  usage: `bash|zsh
-
-Prints a script that completes commands, their verbs and options. To use it, add to ~/.bashrc or ~/.zshrc:
+export const command = defineVerb({
+  takes: { 'bash|zsh': '' },
+  note: `Prints a script that completes commands, their verbs and options. To use it, add to ~/.bashrc or ~/.zshrc:
   source <(anneal completion bash)`,
-  async run([shell, ...more]) {
-    if ((shell !== 'bash' && shell !== 'zsh') || more.length > 0) throw new UsageError('Name the shell: bash or zsh.')
+  async run([shell]) {
+    if (shell !== 'bash' && shell !== 'zsh') throw new UsageError('Name the shell: bash or zsh.')
     const words = await Promise.all(
-      Object.entries(commands).map(async ([name, { load }]) => [name, wordsOf(name, (await load()).usage)] as const),
+      Object.entries(commands).map(async ([name, { load }]) => [name, wordsOf((await load()).command)] as const),
     )
     console.log(scriptFor(shell, words))
-    return 0
   },
-}
-
-/** Verbs stand first in the lines that begin the usage, as in "anneal keys revoke ID". */
-export function wordsOf(name: string, usage: string): string[] {
-  const [synopsis = ''] = usage.split('\n\n')
-  const lines = synopsis.split('\n').map((line) => line.trim().replace(`anneal ${name} `, ''))
-  const verbs = lines.flatMap((line) => /^\[?([a-z][a-z|-]*)/.exec(line)?.[1]?.split('|') ?? [])
-  return [...new Set([...verbs, ...(usage.match(/--[a-z][a-z-]*/g) ?? []), '--help'])]
-}
+})
 
 /** Where nothing fits, the shell completes names of files. */
 function scriptFor(shell: 'bash' | 'zsh', words: readonly (readonly [string, string[]])[]): string {

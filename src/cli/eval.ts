@@ -1,22 +1,17 @@
-import { serviceCommand } from './remote/remote-command.ts'
+import type { Answer } from './remote/operations.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 
-type Evaluation = {
-  job_id: number
-  eval_results: { input: string; expected: string; split: string; outputs: { model_name: string; output: string }[] }[]
-}
+type EvaluatedRow = Answer<'get', '/v1/svc/train/jobs/:job_id/eval'>['eval_results'][number]
 
-export const evaluation = serviceCommand({
-  usage: 'ID\n',
-  options: {},
-  takes: { least: 1, most: 1 },
-  async run({ client, positionals: [id = ''], print }) {
-    const answer = await client.get<Evaluation>(`/v1/train/jobs/${encodeURIComponent(id)}/eval`)
+export const command = serviceVerb({
+  takes: { ID: '' },
+  async run({ client, args: [id = ''], print }) {
+    const answer = await client.get('/v1/svc/train/jobs/:job_id/eval', { params: { job_id: id } })
     print(answer, () => answer.eval_results.map(describe).join('\n\n'))
-    return 0
   },
 })
 
-function describe({ input, expected, outputs: [tuned, base] }: Evaluation['eval_results'][number]): string {
+function describe({ input, expected, outputs: [tuned, base] }: EvaluatedRow): string {
   const lines = [
     ['', input],
     ['expected', expected],

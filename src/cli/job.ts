@@ -1,15 +1,11 @@
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 
-export const job = serviceCommand({
-  usage: `ID [--watch]
-
-  --watch      wait until the job has ended, with a progress bar`,
-  options: { watch: { type: 'boolean' } },
-  takes: { least: 1, most: 1 },
-  async run({ client, positionals: [id = ''], values: { watch, json }, print }) {
-    const path = encodeURIComponent(id)
-    const seen = watch ? await followJob(client, path, { quiet: json ?? false }) : await readJob(client, path)
+export const command = serviceVerb({
+  takes: { ID: '' },
+  options: { watch: { says: 'wait until the job has ended, with a progress bar' } },
+  async run({ client, args: [id = ''], values: { watch }, isJson, print }) {
+    const seen = watch ? await followJob(client, id, { quiet: isJson }) : await readJob(client, id)
     print(seen, () => describeJob(seen))
     return watch ? exitCodeOf(seen) : 0
   },

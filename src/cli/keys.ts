@@ -1,100 +1,70 @@
-import { serviceCommand } from './remote/remote-command.ts'
+import type { Command } from './command.ts'
+import type { Answer } from './remote/operations.ts'
+import { adminVerb } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
 import { UsageError } from './usage-error.ts'
 
-type Key = {
-  id: string
-  account_id: string
-  name: string
-  scopes: string[]
-  created_at: string
-  expires_at: string | null
-  revoked_at: string | null
-  last_used_at: string | null
-  maker_key_id: string | null
-}
-type Revoked = Key & { also_revoked: string[]; still_valid: string[] }
-type Made = Key & { key: string }
-
 const path = '/internal/v1/admin/keys'
+type Key = Answer<'get', typeof path>['keys'][number]
+type Revoked = Answer<'post', `${typeof path}/:key_id/revoke`>
 
-export const keys = serviceCommand({
-  usage: `create --account ID --name NAME --scopes LIST [--expires TIME]
-       anneal keys list [--account ID] [--limit N] [--after ID]
-       anneal keys revoke ID [--descendants]
-       anneal keys rotate ID [--overlap SECONDS]
+const account = { value: 'ID', says: "the key's account" } as const
+const id = { ID: 'a key: the part between ank_ and its secret' }
 
-  --account ID       the key's account
-  --name NAME        a name for people to read
-  --scopes LIST      scopes with commas between: inference, training, data, read, admin
-  --expires TIME     when the key expires, such as 2027-01-31T00:00:00Z (default: never)
-  --descendants      also revoke the keys that this key made, and those that these made
-  --limit N          number of keys, 1 to 1000 (default: 100), newest first
-  --after ID         continue the list after this key
-  --overlap SECONDS  how long the old key stays valid (default: a day)`,
-  options: {
-    account: { type: 'string' },
-    name: { type: 'string' },
-    scopes: { type: 'string' },
-    expires: { type: 'string' },
-    overlap: { type: 'string' },
-    descendants: { type: 'boolean', default: false },
-    limit: { type: 'string', default: '100' },
-    after: { type: 'string' },
-  },
-  takes: { least: 1, most: 2 },
-  isAdmin: true,
-  async run({ client, positionals: [verb = '', id], values, print }) {
-    switch (verb) {
-      case 'create': {
-        const made = await client.post<Made>(path, newKey(values))
-        print(made, () => made.key)
-        return 0
+export const command: Command = {
+  create: adminVerb({
+    options: {
+      account,
+      name: { value: 'NAME', says: 'a name for people to read', required: true },
+      scopes: {
+        value: 'LIST',
+        says: 'scopes with commas between: inference, training, data, read, admin',
+        required: true,
+      },
+      expires: { value: 'TIME', says: 'when the key expires, such as 2027-01-31T00:00:00Z (default: never)' },
+    },
+    async run({ client, values, print }) {
+      const body = {
+        account_id: values.account,
+        name: values.name,
+        scopes: values.scopes.split(',').flatMap((scope) => scope.trim() || []),
+        expires_at: values.expires,
       }
-      case 'list': {
-        const { account, after, limit } = values
-        const query = new URLSearchParams({
-          limit,
-          ...(account !== undefined && { account_id: account }),
-          ...(after !== undefined && { after }),
-        })
-        const answer = await client.get<{ keys: Key[] }>(`${path}?${query.toString()}`)
-        print(answer, () => rows(answer.keys))
-        return 0
-      }
-      case 'revoke': {
-        const query = values.descendants ? '?descendants=true' : ''
-        const key = await client.post<Revoked>(`${path}/${keyId(id)}/revoke${query}`)
-        print(key, () => revoked(key))
-        return 0
-      }
-      case 'rotate': {
-        const overlap = values.overlap === undefined ? {} : { overlap_seconds: seconds(values.overlap) }
-        const made = await client.post<Made>(`${path}/${keyId(id)}/rotate`, overlap)
-        print(made, () => made.key)
-        return 0
-      }
-      default:
-        throw new UsageError(`keys takes create, list, revoke or rotate, not "${verb}".`)
-    }
-  },
-})
-
-type NewKey = Partial<Record<'account' | 'name' | 'scopes' | 'expires', string>>
-
-function newKey({ account, name, scopes, expires }: NewKey) {
-  if (name === undefined || scopes === undefined) throw new UsageError('--name and --scopes are required.')
-  return {
-    account_id: account,
-    name,
-    scopes: scopes.split(',').flatMap((scope) => scope.trim() || []),
-    expires_at: expires,
-  }
-}
-
-function keyId(id: string | undefined): string {
-  if (id === undefined) throw new UsageError('Name the key: the part between ank_ and its secret.')
-  return encodeURIComponent(id)
+      const made = await client.post(path, { body })
+      print(made, () => made.key)
+    },
+  }),
+  list: adminVerb({
+    options: {
+      account,
+      limit: { value: 'N', says: 'number of keys, 1 to 1000, newest first', default: '100' },
+      after: { value: 'ID', says: 'continue the list after this key' },
+    },
+    async run({ client, values: { account, limit, after }, print }) {
+      const answer = await client.get(path, { query: { limit, account_id: account, after } })
+      print(answer, () => rows(answer.keys))
+    },
+  }),
+  revoke: adminVerb({
+    takes: id,
+    options: { descendants: { says: 'also revoke the keys that this key made, and those that these made' } },
+    async run({ client, args: [id = ''], values: { descendants }, print }) {
+      const key = await client.post(`${path}/:key_id/revoke`, {
+        params: { key_id: id },
+        query: { descendants: descendants ? 'true' : undefined },
+      })
+      print(key, () => revoked(key))
+    },
+  }),
+  rotate: adminVerb({
+    takes: id,
+    options: { overlap: { value: 'SECONDS', says: 'how long the old key stays valid (default: a day)' } },
+    async run({ client, args: [id = ''], values: { overlap }, print }) {
+      const body = overlap === undefined ? {} : { overlap_seconds: seconds(overlap) }
+      const made = await client.post(`${path}/:key_id/rotate`, { params: { key_id: id }, body })
+      print(made, () => made.key)
+    },
+  }),
 }
 
 function seconds(text: string): number {

@@ -1,20 +1,14 @@
-import { serviceCommand } from './remote/remote-command.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
 
-type Quota = { name: string; title: string; limit: number; used: number; left: number }
-
-export const limits = serviceCommand({
-  usage: '\n',
-  options: {},
-  takes: { least: 0, most: 0 },
+export const command = serviceVerb({
   async run({ client, print }) {
-    const answer = await client.get<{ limits: Quota[] }>('/v1/limits')
+    const answer = await client.get('/v1/limits')
     print(answer, () =>
       table(
         ['LIMIT', 'MOST', 'USED', 'LEFT'],
         answer.limits.map(({ title, limit, used, left }) => [title, ...[limit, used, left].map(String)]),
       ),
     )
-    return 0
   },
 })

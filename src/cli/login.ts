@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import type { Command } from './command.ts'
+import { defineVerb } from './command.ts'
 import { exitCodes } from './command-error.ts'
 import { clientConfig } from './remote/client-config.ts'
 import { readProfiles, writeProfiles } from './remote/profiles.ts'
@@ -9,23 +8,14 @@ import { UsageError } from './usage-error.ts'
 
 const timeoutMs = 10_000
 
-export const login: Command = {
-  usage: `URL [--profile NAME]
-
-  URL             the public address of a service, such as https://anneal.example.com
-  --profile NAME  a name for the service (default: the host of the address)
-
-Takes the API key from ANNEAL_API_KEY, or asks for it and does not show it, or reads it from standard input. The key is checked,
+export const command = defineVerb({
+  takes: { URL: 'the public address of a service, such as https://anneal.example.com' },
+  options: { profile: { value: 'NAME', says: 'a name for the service (default: the host of the address)' } },
+  note: `Takes the API key from ANNEAL_API_KEY, or asks for it and does not show it, or reads it from standard input. The key is checked,
 then kept in ~/.config/anneal/profiles.json, which only you can read. Later commands use this service, unless --profile, --home
 or ANNEAL_URL names another one.`,
-  async run(args) {
-    const { values, positionals } = parseArgs({
-      args,
-      options: { profile: { type: 'string' } },
-      allowPositionals: true,
-    })
-    const [text] = positionals
-    if (text === undefined || positionals.length > 1 || !/^https?:/.test(text) || !URL.canParse(text))
+  async run([text = ''], values) {
+    if (!/^https?:/.test(text) || !URL.canParse(text))
       throw new UsageError('Give the address of the service, such as https://anneal.example.com.')
     const url = text.replace(/\/+$/, '')
     const name = values.profile ?? new URL(url).host
@@ -39,9 +29,8 @@ or ANNEAL_URL names another one.`,
     const { profiles } = readProfiles()
     writeProfiles({ current: name, profiles: { ...profiles, [name]: { url, apiKey } } })
     console.log(`Logged in to ${url} as the profile "${name}".`)
-    return exitCodes.done
   },
-}
+})
 
 async function askForKey(): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

@@ -1,30 +1,24 @@
-import { UsageError } from './usage-error.ts'
 import type { Client } from './remote/client.ts'
 import { eachChange } from './remote/each-change.ts'
-import { queryOf } from './remote/page.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
+import { UsageError } from './usage-error.ts'
 
-type Log = { attempt: number; text: string; next_offset: number; complete: boolean }
-
-export const logs = serviceCommand({
-  usage: `ID [--attempt N] [--follow]
-
-  --attempt N   the log of this attempt (default: the newest)
-  -f, --follow  print new lines, also of later attempts, until the job has ended`,
-  options: { attempt: { type: 'string' }, follow: { type: 'boolean', short: 'f' } },
-  takes: { least: 1, most: 1 },
-  async run({ client, positionals: [id = ''], values: { attempt, follow = false, output }, print }) {
-    const path = encodeURIComponent(id)
-    if (follow && output !== 'table') throw new UsageError('--follow prints text only: leave --output and --json out.')
-    if (follow) await followLogs(client, path, attempt)
-    else if (output === 'table') await writeOne(client, path, { attempt, offset: 0 })
-    else print(await client.get<Log>(logPath(path, { attempt })), () => '')
-    return 0
+export const command = serviceVerb({
+  takes: { ID: '' },
+  options: {
+    attempt: { value: 'N', says: 'the log of this attempt (default: the newest)' },
+    follow: { short: 'f', says: 'print new lines, also of later attempts, until the job has ended' },
+  },
+  async run({ client, args: [id = ''], values: { attempt, follow }, isJson, print }) {
+    if (follow && isJson) throw new UsageError('--follow prints text only: leave --output and --json out.')
+    if (follow) await followLogs(client, id, attempt)
+    else if (isJson) print(await readLog(client, id, { attempt }), () => '')
+    else await writeOne(client, id, { attempt, offset: 0 })
   },
 })
 
-const logPath = (id: string, query: { attempt?: string | undefined; offset?: string }) =>
-  `/v1/train/jobs/${id}/logs${queryOf(query)}`
+const readLog = (client: Client, id: string, query: { attempt?: string | undefined; offset?: string } = {}) =>
+  client.get('/v1/train/jobs/:job_id/logs', { params: { job_id: id }, query })
 
 /** `attempt`: undefined for the newest. */
 type Position = { attempt: string | undefined; offset: number }
@@ -32,7 +26,7 @@ type Position = { attempt: string | undefined; offset: number }
 /** Prints what there is now of one attempt. @returns where to go on, and whether nothing more will be added */
 async function writeOne(client: Client, id: string, { attempt, offset }: Position) {
   for (let from = { attempt, offset }; ;) {
-    const piece = await client.get<Log>(logPath(id, { attempt: from.attempt, offset: String(from.offset) }))
+    const piece = await readLog(client, id, { attempt: from.attempt, offset: String(from.offset) })
     process.stdout.write(piece.text)
     const isAtEnd = piece.next_offset === from.offset
     // 0 stands for no attempt yet.
@@ -45,7 +39,7 @@ async function writeOne(client: Client, id: string, { attempt, offset }: Positio
 async function writeNew(client: Client, id: string, begin: Position): Promise<Position> {
   for (let position = begin; ;) {
     const { number, isComplete, ...reached } = await writeOne(client, id, position)
-    if (!isComplete || (await client.get<Log>(logPath(id, {}))).attempt <= number) return reached
+    if (!isComplete || (await readLog(client, id)).attempt <= number) return reached
     position = { attempt: String(number + 1), offset: 0 }
     console.error(`Attempt ${number + 1}:`)
   }

@@ -1,14 +1,12 @@
-import type { Command } from './command.ts'
+import { defineVerb } from './command.ts'
 import { readDatabaseUrl } from '../config/database.ts'
 import { migrate as migrateDatabase } from '../embedded/migrations.ts'
 import { StartError } from '../embedded/start-error.ts'
 import { exitCodes } from './command-error.ts'
 
-export const migrate: Command = {
-  usage: `
-
-  Any number may run at once: one migrates, the others wait. Migrations only add, so processes of the previous version keep working.
-  Exit codes: ${exitCodes.done} the database has the schema · ${exitCodes.failed} it does not, with the reason`,
+export const command = defineVerb({
+  note: `Any number may run at once: one migrates, the others wait. Migrations only add, so processes of the previous version keep working.
+Exit codes: ${exitCodes.done} the database has the schema · ${exitCodes.failed} it does not, with the reason`,
   async run() {
     try {
       const migrated = await migrateDatabase(readDatabaseUrl(), new AbortController().signal)
@@ -23,4 +21,4 @@ export const migrate: Command = {
       return exitCodes.failed
     }
   },
-}
+})

@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts'
 const defaultHome = join(root, '.anneal')
 export const defaultPort = 8080
 
-export const homeUsage = `  --home DIR   data directory (default: .anneal in the repository)`
+export const homeOption = { value: 'DIR', says: 'data directory (default: .anneal in the repository)' } as const
 
 export function parseHome(text: string | undefined): string {
   return text === undefined ? defaultHome : resolve(invocationDir, text)

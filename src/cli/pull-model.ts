@@ -5,10 +5,8 @@ import { runtimeDir, toolPath } from '../../tools/paths.mjs'
 import { readCatalogue } from '../embedded/catalogue.ts'
 import { environment, serviceDefaults } from '../embedded/services.ts'
 import { CommandError } from './command-error.ts'
-import { UsageError } from './usage-error.ts'
 
-export async function pullModel([name, ...more]: string[]): Promise<number> {
-  if (name === undefined || more.length > 0) throw new UsageError('models pull takes the name of one model.')
+export async function pullModel(name: string): Promise<number> {
   const catalogue = readCatalogue()
   const entry = catalogue.find(name)
   if (!entry)

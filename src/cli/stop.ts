@@ -1,15 +1,11 @@
-import { parseArgs } from 'node:util'
-import type { Command } from './command.ts'
 import { StartError } from '../embedded/start-error.ts'
 import { stopStack } from '../embedded/stop.ts'
-import { homeUsage, parseHome } from './options.ts'
+import { defineVerb } from './command.ts'
+import { homeOption, parseHome } from './options.ts'
 
-export const stop: Command = {
-  usage: `[--home DIR]
-
-${homeUsage}`,
-  async run(args) {
-    const { values } = parseArgs({ args, options: { home: { type: 'string' } } })
+export const command = defineVerb({
+  options: { home: homeOption },
+  async run(_args, values) {
     const home = parseHome(values.home)
     try {
       const wasRunning = await stopStack(home, (text) => console.log(`  ${text}`))
@@ -21,4 +17,4 @@ ${homeUsage}`,
       return 1
     }
   },
-}
+})

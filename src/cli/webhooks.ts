@@ -1,97 +1,87 @@
-import { UsageError } from './usage-error.ts'
-import { pageOptions, pageUsage, queryOf, shortTime, tellNext } from './remote/page.ts'
-import { serviceCommand } from './remote/remote-command.ts'
+import type { Command } from './command.ts'
+import type { Answer } from './remote/operations.ts'
+import { pageOptions, shortTime, tellNext } from './remote/page.ts'
+import { serviceVerb } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
 
-type Webhook = {
-  id: string
-  url: string
-  event_types: string[]
-  disabled_at: string | null
-  disabled_reason: string | null
-}
-type Delivery = { id: string; state: string; event: { type: string; timestamp: string; data: { job_id: number } } }
-
 const base = '/v1/webhooks'
+type Webhook = Answer<'get', typeof base>['webhooks'][number]
+type Delivery = Answer<'get', `${typeof base}/:webhook_id/deliveries`>['deliveries'][number]
 
-export const webhooks = serviceCommand({
-  usage: `list
-       anneal webhooks create URL [--events LIST]
-       anneal webhooks show|disable|enable|rotate|delete ID
-       anneal webhooks remove-secret ID SECRET
-       anneal webhooks deliveries ID [--limit N] [--after ID]
-       anneal webhooks replay ID DELIVERY
+const setDisabled = (disabled: boolean) =>
+  serviceVerb({
+    takes: { ID: '' },
+    async run({ client, args: [id = ''], print }) {
+      const updated = await client.post(`${base}/:webhook_id`, { params: { webhook_id: id }, body: { disabled } })
+      print(updated, () => `${disabled ? 'Disabled' : 'Enabled'} ${id}.`)
+    },
+  })
 
-  --events LIST  event types with commas between (default: all)
-${pageUsage}`,
-  options: { ...pageOptions, events: { type: 'string' } },
-  takes: { least: 1, most: 3 },
-  async run({ client, positionals: [verb = '', target, part], values: { limit, after, events }, print }) {
-    if (verb === 'list') {
-      const list = await client.get<{ webhooks: Webhook[] }>(base)
+export const command: Command = {
+  list: serviceVerb({
+    async run({ client, print }) {
+      const list = await client.get(base)
       print(list, () => rows(list.webhooks))
-      return 0
-    }
-    if (target === undefined) throw new UsageError(`webhooks ${verb} needs one more argument.`)
-    const path = `${base}/${encodeURIComponent(target)}`
-    const update = async (change: object, done: string) => {
-      print(await client.post(path, change), () => done)
-      return 0
-    }
-    switch (verb) {
-      case 'create': {
-        const made = await client.post<Webhook & { secret: string }>(base, {
-          url: target,
-          ...(events !== undefined && { event_types: events.split(',').map((type) => type.trim()) }),
-        })
-        print(made, () => `${made.id}\n${made.secret}`)
-        return 0
-      }
-      case 'show': {
-        const webhook = await client.get<Webhook>(path)
-        print(webhook, () => JSON.stringify(webhook, null, 2))
-        return 0
-      }
-      case 'disable':
-        return update({ disabled: true }, `Disabled ${target}.`)
-      case 'enable':
-        return update({ disabled: false }, `Enabled ${target}.`)
-      case 'rotate': {
-        const made = await client.post<{ secret: string }>(`${path}/rotate`, {})
-        print(made, () => made.secret)
-        return 0
-      }
-      case 'delete': {
-        const deleted = await client.delete<{ message: string }>(path)
-        print(deleted, () => deleted.message)
-        return 0
-      }
-      case 'remove-secret': {
-        print(await client.delete(`${path}/secrets/${named(part, 'secret')}`), () => `Removed the secret ${part}.`)
-        return 0
-      }
-      case 'deliveries': {
-        const page = await client.get<{ deliveries: Delivery[]; next: string | null }>(
-          `${path}/deliveries${queryOf({ limit, after })}`,
-        )
-        print(page, () => deliveryRows(page.deliveries))
-        tellNext(page.next)
-        return 0
-      }
-      case 'replay': {
-        const answer = await client.post(`${path}/deliveries/${named(part, 'delivery')}/replay`)
-        print(answer, () => `The delivery ${part} is sent again.`)
-        return 0
-      }
-      default:
-        throw new UsageError(`webhooks does not take "${verb}".`)
-    }
-  },
-})
-
-function named(id: string | undefined, what: string): string {
-  if (id === undefined) throw new UsageError(`Name the ${what}.`)
-  return encodeURIComponent(id)
+    },
+  }),
+  create: serviceVerb({
+    takes: { URL: '' },
+    options: { events: { value: 'LIST', says: 'event types with commas between (default: all)' } },
+    async run({ client, args: [url], values: { events }, print }) {
+      const types = events?.split(',').map((type) => type.trim())
+      const made = await client.post(base, { body: { url, event_types: types } })
+      print(made, () => `${made.id}\n${made.secret}`)
+    },
+  }),
+  show: serviceVerb({
+    takes: { ID: '' },
+    async run({ client, args: [id = ''], print }) {
+      const webhook = await client.get(`${base}/:webhook_id`, { params: { webhook_id: id } })
+      print(webhook, () => JSON.stringify(webhook, null, 2))
+    },
+  }),
+  disable: setDisabled(true),
+  enable: setDisabled(false),
+  rotate: serviceVerb({
+    takes: { ID: '' },
+    async run({ client, args: [id = ''], print }) {
+      const made = await client.post(`${base}/:webhook_id/rotate`, { params: { webhook_id: id }, body: {} })
+      print(made, () => made.secret)
+    },
+  }),
+  delete: serviceVerb({
+    takes: { ID: '' },
+    async run({ client, args: [id = ''], print }) {
+      const deleted = await client.delete(`${base}/:webhook_id`, { params: { webhook_id: id } })
+      print(deleted, () => deleted.message)
+    },
+  }),
+  'remove-secret': serviceVerb({
+    takes: { ID: '', SECRET: '' },
+    async run({ client, args: [id = '', secret = ''], print }) {
+      const params = { webhook_id: id, secret_id: secret }
+      const webhook = await client.delete(`${base}/:webhook_id/secrets/:secret_id`, { params })
+      print(webhook, () => `Removed the secret ${secret}.`)
+    },
+  }),
+  deliveries: serviceVerb({
+    takes: { ID: '' },
+    options: pageOptions,
+    async run({ client, args: [id = ''], values: { limit, after }, print }) {
+      const request = { params: { webhook_id: id }, query: { limit, after } }
+      const page = await client.get(`${base}/:webhook_id/deliveries`, request)
+      print(page, () => deliveryRows(page.deliveries))
+      tellNext(page.next)
+    },
+  }),
+  replay: serviceVerb({
+    takes: { ID: '', DELIVERY: '' },
+    async run({ client, args: [id = '', delivery = ''], print }) {
+      const params = { webhook_id: id, delivery_id: delivery }
+      const answer = await client.post(`${base}/:webhook_id/deliveries/:delivery_id/replay`, { params })
+      print(answer, () => `The delivery ${delivery} is sent again.`)
+    },
+  }),
 }
 
 const rows = (list: Webhook[]) =>

@@ -23,12 +23,14 @@ type AdminAppOptions = {
   hosts?: readonly string[]
 }
 
+export const adminRoutes = [...accountRoutes, ...apiKeyRoutes, ...overviewRoutes]
+
 export function createAdminApp({ deps, metrics, bodyMemory, consoleDir, hosts = [] }: AdminAppOptions): Express {
   const isKnownHost = knownHosts(hosts)
   const measureBacklog = addBacklogMetrics(metrics, deps)
   return createHttpApp({
     edge: 'admin',
-    routes: [...accountRoutes, ...apiKeyRoutes, ...overviewRoutes],
+    routes: adminRoutes,
     authenticators: { admin: createAdminCaller(deps) },
     serviceName: 'svc',
     bodyMemory,

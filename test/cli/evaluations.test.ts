@@ -63,6 +63,6 @@ test('refuses an evaluation without a model before it asks the service', async (
   const before = asked.length
   const { stderr, code } = await anneal('create', 'questions')
   assert.notEqual(code, 0)
-  assert.match(stderr, /Name at least one model/)
+  assert.match(stderr, /MODEL is missing/)
   assert.equal(asked.length, before)
 })

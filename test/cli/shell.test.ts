@@ -49,7 +49,7 @@ test('every command has its help, and the list names it', async () => {
   const listed = [...generalHelp(commands).matchAll(/^ {2}(\w+) /gm)].map(([, name = '']) => name)
   assert.deepEqual(listed, Object.keys(commands))
   for (const [name, { load, summary }] of Object.entries(commands))
-    assert.match(commandHelp(name, summary, (await load()).usage), new RegExp(`^Usage: anneal ${name}( \\S|\n\n)`))
+    assert.match(commandHelp(name, summary, (await load()).command), new RegExp(`^Usage: anneal ${name}( \\S|\n)`))
 })
 
 test('bash completes commands, verbs and options', async () => {

@@ -36,6 +36,16 @@ export class NoAnswer extends Error {
 export const isOutage = (error: unknown) =>
   error instanceof NoAnswer || (error instanceof ApiError && [502, 503, 504].includes(error.status))
 
+/** @returns null when the service answers with this status */
+export async function unless<T>(status: number, answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof ApiError && error.status === status) return null
+    throw error
+  }
+}
+
 /** A key lacks a scope; the session itself is fine. */
 export const isMissingScope = (error: ApiError) => error.status === 401 && error.message.includes('with the scope')
 

@@ -1,41 +1,16 @@
-// Follows one job: its metrics, and the stream of its events where the service has one.
-import { useQuery } from '@tanstack/react-query'
+// Follows one job by the stream of its events, where the service has one.
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { mergeMetrics, type Metric } from '../domain/curve.ts'
 import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
-import { api, send } from './client.ts'
+import { send } from './client.ts'
 import { ApiError } from './errors.ts'
 import type { Job, JobEvent, Progress } from './job.ts'
-import { askEvery, queryClient, type Watched } from './queries.ts'
+import { partKey, refreshJobs, type JobPart } from './jobs.ts'
+import { queryClient } from './query-client.ts'
 
-const pageSize = 10_000
 /** Events come in bursts; what they have changed is asked for once. */
 const settleMs = 250
 const againMs = 1000
-
-const metricsKey = (id: number) => ['metrics', id] as const
-
-/** The numbers of every step. A running job is asked only for the steps that are new. */
-export const metricsQuery = (id: number) => ({
-  queryKey: metricsKey(id),
-  queryFn: ({ signal }: { signal: AbortSignal }) =>
-    readMetrics(id, queryClient.getQueryData<Metric[]>(metricsKey(id)) ?? [], signal),
-})
-
-export function useMetrics(id: number, watched: Watched) {
-  return useQuery({ ...metricsQuery(id), refetchInterval: askEvery(watched) })
-}
-
-async function readMetrics(id: number, known: Metric[], signal: AbortSignal): Promise<Metric[]> {
-  let metrics = known
-  for (let since = known.at(-1)?.step ?? 0; ;) {
-    const params = { path: { job_id: id }, query: { since_step: since, limit: pageSize } }
-    const page = await api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal })
-    metrics = mergeMetrics(metrics, page.metrics as Metric[])
-    if (page.next === null) return metrics
-    since = page.next
-  }
-}
 
 /** Follows an open job until the page is left. @returns whether a stream is open: without one, pages ask again and again */
 export function useFollow(id: number, isOpen: boolean): boolean {
@@ -83,8 +58,8 @@ async function follow(id: number, setFollowed: (isOpen: boolean) => void, signal
   }
 }
 
-const changedBy: Record<string, readonly string[]> = {
-  status: ['job', 'events', 'attempts', 'jobs'],
+const changedBy: Record<string, readonly (JobPart | 'list')[]> = {
+  status: ['job', 'events', 'attempts', 'list'],
   opened: ['job', 'events', 'attempts', 'metrics'],
   note: ['events'],
   command: ['events', 'job'],
@@ -95,7 +70,7 @@ const changedBy: Record<string, readonly string[]> = {
 
 /** Puts metrics into the cache at once, and asks again for what other events have changed. */
 function createRefresher(id: number, signal: AbortSignal) {
-  const stale = new Set<string>()
+  const stale = new Set<JobPart | 'list'>()
   const metrics: Metric[] = []
   let progress: Progress | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -105,24 +80,26 @@ function createRefresher(id: number, signal: AbortSignal) {
     timer = undefined
     if (metrics.length > 0) {
       const newer = metrics.splice(0).toSorted((a, b) => a.step - b.step)
-      queryClient.setQueryData<Metric[]>(metricsKey(id), (known) => known && mergeMetrics(known, newer))
+      queryClient.setQueryData<Metric[]>(partKey(id, 'metrics'), (known) => known && mergeMetrics(known, newer))
     }
-    if (progress) queryClient.setQueryData<Job>(['job', id], (known) => known && progress && { ...known, progress })
+    if (progress)
+      queryClient.setQueryData<Job>(partKey(id, 'job'), (known) => known && progress && { ...known, progress })
     progress = undefined
-    for (const name of stale) void queryClient.invalidateQueries({ queryKey: name === 'jobs' ? [name] : [name, id] })
+    for (const part of stale)
+      void (part === 'list' ? refreshJobs() : queryClient.invalidateQueries({ queryKey: partKey(id, part) }))
     stale.clear()
   }
 
   return ({ type, data }: StreamEvent) => {
     // A new attempt drops the steps after the checkpoint that it starts from.
     if (type === 'status' && data.includes('"LOADING DATA"')) {
-      queryClient.setQueryData<Metric[]>(metricsKey(id), [])
+      queryClient.setQueryData<Metric[]>(partKey(id, 'metrics'), [])
       stale.add('metrics')
     }
     if (type === 'metric') metrics.push(JSON.parse(data) as Metric)
     if (type === 'progress') progress = (JSON.parse(data) as Progress | null) ?? undefined
     const kind = type === 'event' ? (JSON.parse(data) as JobEvent).kind : type
-    for (const name of changedBy[kind] ?? []) stale.add(name)
+    for (const part of changedBy[kind] ?? []) stale.add(part)
     timer ??= setTimeout(settle, settleMs)
   }
 }

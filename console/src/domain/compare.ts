@@ -1,18 +1,19 @@
 // The differences between jobs.
+import type { Job } from '../api/job.ts'
 
-type Compared = { job_id: number; finetune_args?: Record<string, unknown>; base_model?: string; dataset_id: string }
+type Compared = Pick<Job, 'finetune_args' | 'base_model' | 'dataset_id'>
 
 /** The rows of arguments, base and data set in which the jobs are not all alike. */
 export function differingFacts(jobs: readonly Compared[]): [name: string, values: string[]][] {
-  const names = new Set(jobs.flatMap(({ finetune_args: args }) => Object.keys(args ?? {})))
+  const names = new Set(jobs.flatMap(({ finetune_args: args }) => Object.keys(args)))
   const shown = (value: unknown) =>
     value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
   const rows: [string, string[]][] = [
-    ['base', jobs.map(({ base_model: base }) => base ?? '–')],
+    ['base', jobs.map(({ base_model: base }) => base)],
     ['data set', jobs.map(({ dataset_id: id }) => id)],
     ...[...names]
       .toSorted()
-      .map((name): [string, string[]] => [name, jobs.map((job) => shown(job.finetune_args?.[name]))]),
+      .map((name): [string, string[]] => [name, jobs.map((job) => shown(job.finetune_args[name]))]),
   ]
   return rows.filter(([, values]) => new Set(values).size > 1)
 }

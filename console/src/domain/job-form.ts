@@ -1,4 +1,5 @@
 // The form of a new job, as a request and as commands.
+import type { Job } from '../api/job.ts'
 
 export type JobForm = {
   model: string
@@ -60,24 +61,18 @@ function moreArguments(text: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-type Duplicated = {
-  base_model?: string
-  dataset_id: string
-  requested_name: string | null
-  finetune_args?: Record<string, unknown>
-  finetune_args_defaults?: string[] | null
-}
+type Duplicated = Pick<Job, 'base_model' | 'dataset_id' | 'requested_name' | 'finetune_args' | 'finetune_args_defaults'>
 
 /** The form that makes the same job again. Defaults are left out, so that they stay those of the model. */
 export function formOf(job: Duplicated): JobForm {
   const defaults = new Set(job.finetune_args_defaults ?? [])
-  const given = Object.entries(job.finetune_args ?? {}).filter(
+  const given = Object.entries(job.finetune_args).filter(
     ([name, value]) => !defaults.has(name) && value !== null && value !== undefined,
   )
   const own = new Set<string>(fields.map(([name]) => name))
   const more = Object.fromEntries(given.filter(([name]) => !own.has(name)))
   return {
-    model: job.base_model ?? '',
+    model: job.base_model,
     datasetId: job.dataset_id,
     name: job.requested_name ?? '',
     args: Object.fromEntries(given.filter(([name]) => own.has(name)).map(([name, value]) => [name, String(value)])),

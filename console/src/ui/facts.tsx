@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 /** Shows names with their values. */
-export function Facts({ facts }: { facts: readonly [string, ReactNode][] }) {
+export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="facts">
       {facts.map(([name, value]) => (

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode, type ReactNode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { queryClient } from '../api/queries.ts'
+import { queryClient } from '../api/query-client.ts'
 import '../style.css'
 import { applyTheme } from './theme.ts'
 

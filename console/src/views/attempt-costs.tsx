@@ -1,7 +1,6 @@
 // What the attempts of trainings have cost, by why they ended.
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../api/client.ts'
-import { useGroupNames } from '../api/queries.ts'
+import { trainingUsageQuery, useGroupNames } from '../api/account.ts'
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -14,14 +13,7 @@ export function AttemptCosts({ from }: { from: string }) {
   const [query, change] = useQueryOfAddress()
   const by = splits.find((each) => each === query.get('split')) ?? ''
   const nameOf = useGroupNames(by)
-  const training = useQuery({
-    queryKey: ['usage', 'training', from, by],
-    refetchInterval: 30_000,
-    queryFn: async ({ signal }) => {
-      const split = by === '' ? {} : { group_by: by }
-      return (await api.GET('/v1/usage/training', { params: { query: { from, ...split } }, signal })).causes
-    },
-  })
+  const training = useQuery(trainingUsageQuery(from, by))
   return (
     <>
       <h2>Attempts of the jobs of these days</h2>

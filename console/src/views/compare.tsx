@@ -1,8 +1,8 @@
 // Two to eight jobs: their curves over each other, what differs, and their answers row by row.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { evaluationQuery, jobQuery, queryClient } from '../api/queries.ts'
-import { metricsQuery } from '../api/job-feed.ts'
+import { evaluationQuery, jobQuery, metricsQuery } from '../api/jobs.ts'
+import { queryClient } from '../api/query-client.ts'
 import type { Evaluation, Job } from '../api/job.ts'
 import { aligned, answersByInput, differingFacts } from '../domain/compare.ts'
 import { bestStep, smooth, type Metric } from '../domain/curve.ts'

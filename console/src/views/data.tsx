@@ -1,5 +1,6 @@
 // The data sets of the account.
-import { useDatasets } from '../api/data.ts'
+import { useQuery } from '@tanstack/react-query'
+import { datasetsQuery } from '../api/data.ts'
 import { bytes, count } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
@@ -8,7 +9,7 @@ import { BadCount, When } from '../ui/text.tsx'
 import { Upload } from './upload.tsx'
 
 export function DataView() {
-  const datasets = useDatasets()
+  const datasets = useQuery(datasetsQuery)
   const [, navigate] = useLocation()
   return (
     <>

@@ -1,6 +1,7 @@
 // The versions of a data set, and the jobs that trained or were evaluated on each.
-import { useVersions } from '../api/data.ts'
-import { useJobs } from '../api/queries.ts'
+import { useQuery } from '@tanstack/react-query'
+import { datasetVersionsQuery } from '../api/data.ts'
+import { useJobs } from '../api/jobs.ts'
 import { bytes, count } from '../domain/format.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Head } from '../ui/head.tsx'
@@ -9,7 +10,7 @@ import { Answer } from '../ui/states.tsx'
 import { BadCount, When } from '../ui/text.tsx'
 
 export function Versions({ id }: { id: string }) {
-  const versions = useVersions(id)
+  const versions = useQuery(datasetVersionsQuery(id))
   const jobs = useJobs()
   const jobName = (jobId: number) => {
     const job = jobs.data?.find((each) => each.job_id === jobId)

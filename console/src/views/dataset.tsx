@@ -1,8 +1,8 @@
 // One data set: its report, its first rows, and its versions with the jobs that used them.
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { usePreview, useReport, useVersions } from '../api/data.ts'
-import { queryClient } from '../api/queries.ts'
+import { datasetVersionsQuery, previewQuery, refreshData, reportQuery, type Preview } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Head } from '../ui/head.tsx'
@@ -14,15 +14,15 @@ import { Versions } from './dataset-versions.tsx'
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1))
 
 export function DatasetView({ id }: { id: string }) {
-  const report = useReport(id)
-  const preview = usePreview(id)
-  const newest = useVersions(id).data?.versions[0]
+  const report = useQuery(reportQuery(id))
+  const preview = useQuery(previewQuery(id))
+  const newest = useQuery(datasetVersionsQuery(id)).data?.versions[0]
   const [mayTrain, mayStore] = [useMay('training'), useMay('data')]
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
   const remove = async () => {
     await api.DELETE('/v1/data/{dataset_id}', { params: { path: { dataset_id: id } } })
-    await queryClient.invalidateQueries({ queryKey: ['data'] })
+    await refreshData()
     navigate('/data')
   }
   return (
@@ -120,7 +120,7 @@ export function DatasetView({ id }: { id: string }) {
   )
 }
 
-type Row = NonNullable<ReturnType<typeof usePreview>['data']>['rows'][number]
+type Row = Preview['rows'][number]
 
 function Conversation({ messages }: { messages: NonNullable<Row['messages']> }) {
   return (

@@ -1,35 +1,16 @@
 // The files of a tuned model: its adapter, or a whole model that is made in the background.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../api/client.ts'
+import { exportQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
-import type { components } from '../api/types.ts'
 import { bytes } from '../domain/format.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
 
-type Files = components['schemas']['ModelExportFiles']
-
-const againMs = 2000
-
 export function ExportModel({ name, close }: { name: string; close: () => void }) {
   const mayTrain = useMay('training')
   const [format, setFormat] = useState<'adapter' | 'merged'>('adapter')
-  const exported = useQuery<Files>({
-    queryKey: ['export', name, format],
-    staleTime: 60_000,
-    refetchInterval: ({ state: { data } }) => ['QUEUED', 'RUNNING'].includes(data?.status ?? '') && againMs,
-    queryFn: async ({ signal }) => {
-      // A repeat gives the same export.
-      const { id } = await api.POST('/v1/models/{name}/export', {
-        params: { path: { name } },
-        body: { format },
-        signal,
-      })
-      const params = { path: { name, export_id: id } }
-      return api.GET('/v1/models/{name}/exports/{export_id}', { params, signal })
-    },
-  })
+  const exported = useQuery(exportQuery(name, format))
   return (
     <Dialog title={format === 'adapter' ? 'Export the adapter' : 'Export the merged model'} close={close}>
       <Answer query={exported} what="the links">

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import type { Job } from '../api/job.ts'
-import { queryClient } from '../api/queries.ts'
+import { refreshJobs } from '../api/jobs.ts'
 import { useMay } from '../api/session.ts'
 import { canResume, isOpen } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
@@ -13,19 +13,6 @@ import { ExportModel } from './export-model.tsx'
 
 const params = (id: number) => ({ params: { path: { job_id: id } } })
 
-async function refresh(ids: readonly number[]) {
-  const keys = [
-    ['jobs'],
-    ['newest jobs'],
-    ...ids.flatMap((id) => [
-      ['job', id],
-      ['events', id],
-      ['attempts', id],
-    ]),
-  ]
-  await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })))
-}
-
 type CancelProps = { jobs: readonly { job_id: number }[]; close: () => void }
 
 export function CancelJobs({ jobs, close }: CancelProps) {
@@ -34,7 +21,7 @@ export function CancelJobs({ jobs, close }: CancelProps) {
     try {
       for (const id of ids) await api.POST('/v1/train/jobs/{job_id}/cancel', params(id))
     } finally {
-      void refresh(ids)
+      void refreshJobs(ids)
     }
   }
   const subject = ids.length === 1 ? `job ${ids[0] ?? ''}` : `${ids.length} jobs`
@@ -53,14 +40,14 @@ export function JobActions({ job }: { job: Job }) {
   const isCancelled = job.status_reason === 'cancelling'
   const resume = useMutation({
     mutationFn: () => api.POST('/v1/train/jobs/{job_id}/resume', params(id)),
-    onSettled: () => refresh([id]),
+    onSettled: () => refreshJobs([id]),
   })
   return (
     <>
       <div className="buttons">
         {mayAsk && job.model_name !== null && (
           <Link
-            href={`/playground?models=${encodeURIComponent(job.model_name)},${encodeURIComponent(job.base_model ?? '')}&temperature=0`}
+            href={`/playground?models=${encodeURIComponent(job.model_name)},${encodeURIComponent(job.base_model)}&temperature=0`}
             className="button primary"
           >
             Ask the model
@@ -86,7 +73,7 @@ export function JobActions({ job }: { job: Job }) {
             {isCancelled ? 'Cancelling…' : 'Cancel'}
           </button>
         )}
-        {job.links?.temporal_ui && (
+        {job.links.temporal_ui && (
           <a href={job.links.temporal_ui} target="_blank" rel="noreferrer">
             Workflow
           </a>

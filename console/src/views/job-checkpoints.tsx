@@ -1,6 +1,6 @@
 // The checkpoints of a job that a resume can start from, and its model. Each can be asked.
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../api/client.ts'
+import { checkpointsQuery } from '../api/jobs.ts'
 import type { Job } from '../api/job.ts'
 import { useMay } from '../api/session.ts'
 import { loss, short } from '../domain/format.ts'
@@ -9,18 +9,9 @@ import { Link } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 
-const most = 100
-
 export function JobCheckpoints({ job, isOpen }: { job: Job; isOpen: boolean }) {
   const mayAsk = useMay('inference')
-  const checkpoints = useQuery({
-    queryKey: ['checkpoints', job.job_id],
-    refetchInterval: isOpen ? 5000 : false,
-    queryFn: async ({ signal }) => {
-      const params = { path: { fine_tuning_job_id: `ftjob-${job.job_id}` }, query: { limit: most } }
-      return (await api.GET('/openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints', { params, signal })).data
-    },
-  })
+  const checkpoints = useQuery(checkpointsQuery(job.job_id, isOpen))
   return (
     <Answer query={checkpoints} what="the checkpoints">
       {(all) =>

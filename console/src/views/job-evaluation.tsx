@@ -1,7 +1,8 @@
 // The answers of the tuned model beside those of its base, to the rows that were set aside. The worst answers come first.
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { EvaluatedRow, Evaluation, Job } from '../api/job.ts'
-import { useEvaluation } from '../api/queries.ts'
+import { evaluationQuery } from '../api/jobs.ts'
 import { fixed } from '../domain/format.ts'
 import { isOpen } from '../domain/job-list.ts'
 import { difference } from '../domain/text-diff.ts'
@@ -10,7 +11,8 @@ import { Answer, Empty } from '../ui/states.tsx'
 const rowsAtOnce = 20
 
 export function JobEvaluation({ job }: { job: Job }) {
-  const evaluation = useEvaluation(job.job_id, job.model_name !== null && !isOpen(job.status))
+  const isReady = job.model_name !== null && !isOpen(job.status)
+  const evaluation = useQuery({ ...evaluationQuery(job.job_id), enabled: isReady })
   if (isOpen(job.status) || job.model_name === null)
     return <Empty>The tuned model and its base answer the evaluation rows once the model is saved.</Empty>
   return (

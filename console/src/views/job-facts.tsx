@@ -1,4 +1,5 @@
-import { useReport } from '../api/data.ts'
+import { useQuery } from '@tanstack/react-query'
+import { reportQuery } from '../api/data.ts'
 import type { Job } from '../api/job.ts'
 import { count } from '../domain/format.ts'
 import { Facts } from '../ui/facts.tsx'
@@ -8,27 +9,19 @@ import { Code } from '../ui/text.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 
 export function JobFacts({ job }: { job: Job }) {
-  const report = useReport(job.dataset_id)
+  const report = useQuery(reportQuery(job.dataset_id))
   const defaults = new Set(job.finetune_args_defaults ?? [])
-  const args = Object.entries(job.finetune_args ?? {})
-  const facts: [string, React.ReactNode][] = [
-    ...(job.base_model ? ([['Base', job.base_model]] as [string, string][]) : []),
+  const args = Object.entries(job.finetune_args)
+  const { gpus, nodes } = job.gpu_config
+  const facts: (readonly [string, React.ReactNode])[] = [
+    ['Base', job.base_model],
     ['Data set', <Link href={`/data/${encodeURIComponent(job.dataset_id)}`}>{job.dataset_id}</Link>],
-    ...(job.dataset?.rows == null ? [] : ([['Rows', count(job.dataset.rows)]] as [string, string][])),
-    ...(job.gpu_config
-      ? ([
-          [
-            'GPUs',
-            job.gpu_config.gpus === 0
-              ? 'none: on the processor'
-              : `${job.gpu_config.gpus} on ${job.gpu_config.nodes} node(s)`,
-          ],
-        ] as [string, string][])
-      : []),
+    ...(job.dataset.rows === null ? [] : [['Rows', count(job.dataset.rows)] as const]),
+    ['GPUs', gpus === 0 ? 'none: on the processor' : `${gpus} on ${nodes} node(s)`],
     ['Model', job.model_name ? <code>{job.model_name}</code> : 'not saved yet'],
     ['Resumes', `${job.resume_count} of at most ${job.resume_limit}`],
-    ...(job.integrations ?? []).map(({ tracking_uri }): [string, string] => ['MLflow', tracking_uri]),
-    ...Object.entries(job.metadata ?? {}),
+    ...job.integrations.map(({ tracking_uri }) => ['MLflow', tracking_uri] as const),
+    ...Object.entries(job.metadata),
   ]
   return (
     <>

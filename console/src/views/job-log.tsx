@@ -1,48 +1,11 @@
-// The log of an attempt: it is read on from where it ended, can be followed, and searched.
+// The log of an attempt: it can be followed, and searched.
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { api } from '../api/client.ts'
 import type { Attempt } from '../api/job.ts'
-import { ApiError } from '../api/errors.ts'
-import { askEvery, queryClient, type Watched } from '../api/queries.ts'
+import { logQuery, type Watched } from '../api/jobs.ts'
 import { Labelled } from '../ui/labelled.tsx'
 import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
-
-type Read = { text: string; offset: number; isComplete: boolean }
-
-const partBytes = 1_048_576
-/** The page keeps the end of a longer log. */
-const keptCharacters = 2_000_000
-const nothing: Read = { text: '', offset: 0, isComplete: false }
-
-function useLog(id: number, attempt: number | undefined, { isOpen, isFollowed }: Watched) {
-  const queryKey = ['log', id, attempt]
-  return useQuery<Read>({
-    queryKey,
-    enabled: attempt !== undefined,
-    refetchInterval: ({ state }) => askEvery({ isOpen: isOpen && !state.data?.isComplete, isFollowed }),
-    queryFn: async ({ signal }) => {
-      let read = queryClient.getQueryData<Read>(queryKey) ?? nothing
-      for (;;) {
-        const query = { ...(attempt === undefined ? {} : { attempt }), offset: read.offset, limit: partBytes }
-        const params = { path: { job_id: id }, query }
-        const part = await api.GET('/v1/train/jobs/{job_id}/logs', { params, signal }).catch((error: unknown) => {
-          if (error instanceof ApiError && error.status === 404) return null
-          throw error
-        })
-        if (part === null) return read
-        const isDone = part.next_offset === read.offset || part.complete
-        read = {
-          text: (read.text + part.text).slice(-keptCharacters),
-          offset: part.next_offset,
-          isComplete: part.complete,
-        }
-        if (isDone) return read
-      }
-    },
-  })
-}
 
 type Props = Watched & { id: number; attempts: Attempt[] }
 
@@ -50,7 +13,7 @@ export function JobLog({ id, isOpen, isFollowed, attempts }: Props) {
   const [query, change] = useQueryOfAddress()
   const chosen = Number(query.get('attempt'))
   const attempt = attempts.find((each) => each.attempt === chosen)?.attempt ?? attempts[0]?.attempt
-  const log = useLog(id, attempt, { isOpen, isFollowed })
+  const log = useQuery(logQuery(id, attempt, { isOpen, isFollowed }))
   if (attempt === undefined) return <Empty>No attempt has begun yet, so there is no log.</Empty>
   return (
     <>

@@ -37,7 +37,7 @@ export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelecte
         )}
         {job.resume_count > 0 && <span className="quiet"> · resumed {job.resume_count}×</span>}
       </td>
-      <td className="wide">{job.base_model ? short(job.base_model) : '–'}</td>
+      <td className="wide">{short(job.base_model)}</td>
       <td>
         <JobProgress job={job} />
       </td>
@@ -45,7 +45,7 @@ export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelecte
         <Spark losses={losses} />
       </td>
       <td className="wide number">{loss(losses?.validLoss)}</td>
-      <td className="wide number">{job.attempts?.gpu_seconds ? duration(job.attempts.gpu_seconds) : '–'}</td>
+      <td className="wide number">{job.attempts.gpu_seconds ? duration(job.attempts.gpu_seconds) : '–'}</td>
       <td className="medium">
         <When at={job.start_time} as="age" />
       </td>

@@ -1,7 +1,8 @@
 // One job: what it is, how it goes, what happened to it, and how good it became.
-import { useFollow, useMetrics } from '../api/job-feed.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useFollow } from '../api/job-feed.ts'
 import type { Job } from '../api/job.ts'
-import { useAttempts, useEvents, useJob } from '../api/queries.ts'
+import { attemptsQuery, eventsQuery, jobQuery, metricsQuery } from '../api/jobs.ts'
 import { duration, loss, percent } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { bestStep } from '../domain/curve.ts'
@@ -22,10 +23,10 @@ type Tab = (typeof tabs)[number]
 
 export function JobView({ id }: { id: number }) {
   // The stream is opened once the job is known to be open, and closed with it.
-  const first = useJob(id, true)
+  const first = useQuery(jobQuery(id, true))
   const open = first.data !== undefined && isOpen(first.data.status)
   const isFollowed = useFollow(id, open)
-  const job = useJob(id, isFollowed)
+  const job = useQuery(jobQuery(id, isFollowed))
   return (
     <>
       {job.error && !job.data && <h1>Job {id}</h1>}
@@ -39,9 +40,9 @@ export function JobView({ id }: { id: number }) {
 function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
   const id = job.job_id
   const watched = { isOpen: isOpen(job.status), isFollowed }
-  const metrics = useMetrics(id, watched)
-  const attempts = useAttempts(id, watched)
-  const events = useEvents(id, watched)
+  const metrics = useQuery(metricsQuery(id, watched))
+  const attempts = useQuery(attemptsQuery(id, watched))
+  const events = useQuery(eventsQuery(id, watched))
   const best = bestStep(metrics.data ?? [])
   const last = metrics.data?.at(-1)
   return (
@@ -109,7 +110,7 @@ function JobProgress({ job, lastStep, remaining }: ProgressProps) {
   if (!isOpen(job.status)) return null
   const step = job.progress?.step ?? lastStep
   if (step === undefined) return job.queue ? <Figure name="Ahead" value={job.queue.ahead ?? '–'} /> : null
-  const planned = Number(job.finetune_args?.['max_steps'] ?? 0)
+  const planned = Number(job.finetune_args['max_steps'] ?? 0)
   const of = job.progress?.of ?? (planned > 0 ? planned : null)
   const left = job.progress?.remaining_seconds ?? (job.status === 'TRAINING MODEL' ? remaining : null)
   const parts = [

@@ -1,7 +1,7 @@
 // All jobs of the account. Filter, order and search are in the address of the page.
 import { useMemo, useRef, useState } from 'react'
 import type { JobSummary } from '../api/job.ts'
-import { useJobs } from '../api/queries.ts'
+import { useJobs } from '../api/jobs.ts'
 import { useMay } from '../api/session.ts'
 import { chosenJobs, groupNames, isOpen, readFilter, sorts, writeFilter, type JobFilter } from '../domain/job-list.ts'
 import { count } from '../domain/format.ts'

@@ -1,8 +1,8 @@
 // The keys of the account: made, rotated and revoked here. A new key is shown once.
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { queryClient, useKeys, useServiceSession } from '../api/queries.ts'
+import { keysQuery, refreshKeys, sessionQuery } from '../api/account.ts'
 import { useSession } from '../api/session.ts'
 import type { components } from '../api/types.ts'
 import { parseTime } from '../domain/format.ts'
@@ -16,7 +16,6 @@ import { Code, When } from '../ui/text.tsx'
 type Key = components['schemas']['ApiKey']
 type Made = { name: string; secret: string }
 
-const refresh = () => queryClient.invalidateQueries({ queryKey: ['keys'] })
 const pathOf = ({ id }: Key) => ({ path: { key_id: id } })
 
 export function Keys() {
@@ -25,7 +24,7 @@ export function Keys() {
   const [revoked, setRevoked] = useState<Key | null>(null)
   const [made, setMade] = useState<Made | null>(null)
   const own = useSession()?.keyId
-  const keys = useKeys()
+  const keys = useQuery(keysQuery)
   const now = new Date()
   return (
     <>
@@ -92,7 +91,7 @@ export function Keys() {
 
 function Revoke({ of, isOwn, close }: { of: Key; isOwn: boolean; close: () => void }) {
   const [takesMade, setTakesMade] = useState(false)
-  const made = descendantsOf(of.id, useKeys().data ?? [], new Date())
+  const made = descendantsOf(of.id, useQuery(keysQuery).data ?? [], new Date())
   return (
     <Confirm
       title={`Revoke the key “${of.name}”?`}
@@ -100,7 +99,7 @@ function Revoke({ of, isOwn, close }: { of: Key; isOwn: boolean; close: () => vo
       isDangerous
       act={async () => {
         await api.DELETE('/v1/keys/{key_id}', { params: { ...pathOf(of), query: { descendants: takesMade } } })
-        await refresh()
+        await refreshKeys()
       }}
       close={close}
     >
@@ -121,7 +120,7 @@ function NewKey({ done }: { done: (made: Made) => void }) {
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<readonly string[]>(['read'])
   const [lifetime, setLifetime] = useState<Lifetime>('never')
-  const endsAt = useServiceSession().data?.keys_end_at
+  const endsAt = useQuery(sessionQuery).data?.keys_end_at
   const latest = endsAt == null ? null : parseTime(endsAt)
   const make = useMutation({
     mutationFn: () => {
@@ -132,7 +131,7 @@ function NewKey({ done }: { done: (made: Made) => void }) {
     onSuccess: async (key) => {
       done({ name: key.name, secret: key.key })
       setName('')
-      await refresh()
+      await refreshKeys()
     },
   })
   return (
@@ -195,7 +194,7 @@ function Rotate({ of, done, close }: { of: Key; done: (made: Made) => void; clos
         const body = { overlap_seconds: overlaps[overlap] }
         const made = await api.POST('/v1/keys/{key_id}/rotate', { params: pathOf(of), body })
         done({ name: made.name, secret: made.key })
-        await refresh()
+        await refreshKeys()
       }}
       close={close}
     >

@@ -1,16 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../api/client.ts'
+import { limitsQuery } from '../api/account.ts'
 import { bytes, count } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Answer } from '../ui/states.tsx'
 
 /** The quotas of the account with what is left of each, and what a key may send. */
 export function Limits() {
-  const limits = useQuery({
-    queryKey: ['limits'],
-    refetchInterval: 15_000,
-    queryFn: ({ signal }) => api.GET('/v1/limits', { signal }),
-  })
+  const limits = useQuery(limitsQuery)
   return (
     <>
       <h2 id="limits">Limits</h2>

@@ -1,15 +1,14 @@
 // For a file whose columns have names of their own: chooses those of the inputs and outputs, and makes a data set of them.
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { usePreview } from '../api/data.ts'
-import { queryClient } from '../api/queries.ts'
+import { previewQuery, refreshData } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { Failure } from '../ui/states.tsx'
 
 export function MapColumns({ datasetId, done }: { datasetId: string; done: (id: string) => void }) {
-  const columns = usePreview(datasetId).data?.columns ?? []
+  const columns = useQuery(previewQuery(datasetId)).data?.columns ?? []
   const mayStore = useMay('data')
   const [input, setInput] = useState('')
   const [output, setOutput] = useState('')
@@ -21,7 +20,7 @@ export function MapColumns({ datasetId, done }: { datasetId: string; done: (id: 
       }),
     onSuccess: async ({ dataset_id: id }) => {
       done(id)
-      await queryClient.invalidateQueries({ queryKey: ['data'] })
+      await refreshData()
     },
   })
   if (!mayStore || columns.length === 0) return null

@@ -1,6 +1,6 @@
 // One name of tuned models: its versions with what each was made from and how it scored, and its aliases.
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../api/client.ts'
+import { versionsQuery } from '../api/models.ts'
 import type { components } from '../api/types.ts'
 import { short } from '../domain/format.ts'
 import { Link } from '../ui/router.tsx'
@@ -10,15 +10,10 @@ import { Scores } from './job-evaluation.tsx'
 
 type Version = components['schemas']['ModelVersions']['versions'][number]
 
-const most = 100
 const mostCompared = 8
 
 export function ModelView({ name }: { name: string }) {
-  const versions = useQuery({
-    queryKey: ['versions', name, most],
-    queryFn: ({ signal }) =>
-      api.GET('/v1/models/{name}', { params: { path: { name }, query: { limit: most } }, signal }),
-  })
+  const versions = useQuery(versionsQuery(name))
   return (
     <>
       <p className="crumbs">

@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { queryClient, useJobs, useModels } from '../api/queries.ts'
+import { useJobs } from '../api/jobs.ts'
+import { modelsQuery, refreshModels, versionsQuery, type Model } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
@@ -12,11 +13,10 @@ import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { ExportModel } from './export-model.tsx'
 
-type Model = NonNullable<ReturnType<typeof useModels>['data']>[number]
 type Act = { kind: 'delete' | 'export' | 'alias'; model: Model; name: string }
 
 export function ModelsView() {
-  const models = useModels()
+  const models = useQuery(modelsQuery)
   const [act, setAct] = useState<Act | null>(null)
   return (
     <>
@@ -125,7 +125,7 @@ function Catalogue({ models }: { models: Model[] }) {
 function Delete({ model, name, close }: { model: Model; name: string; close: () => void }) {
   const remove = async () => {
     await api.DELETE('/v1/models/{name}', { params: { path: { name: model.id } } })
-    await queryClient.invalidateQueries({ queryKey: ['models'] })
+    await refreshModels()
   }
   return (
     <Confirm title={`Delete ${name}?`} action="Delete" isDangerous act={remove} close={close}>
@@ -141,15 +141,11 @@ function Delete({ model, name, close }: { model: Model; name: string; close: () 
 function MoveAlias({ name, close }: { name: string; close: () => void }) {
   const [alias, setAlias] = useState('production')
   const [version, setVersion] = useState('')
-  const path = { name }
-  const versions = useQuery({
-    queryKey: ['versions', name],
-    queryFn: ({ signal }) => api.GET('/v1/models/{name}', { params: { path }, signal }),
-  })
+  const versions = useQuery(versionsQuery(name))
   const move = async () => {
     const params = { path: { name, alias } }
     await api.PUT('/v1/models/{name}/aliases/{alias}', { params, body: { version: Number(version) } })
-    await Promise.all([['models'], ['versions']].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
+    await refreshModels()
   }
   const now = versions.data?.aliases.find((each) => each.alias === alias)
   return (

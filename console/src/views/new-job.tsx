@@ -1,10 +1,11 @@
 // A new job: data, its check, the model with its arguments, what it will cost, and the start.
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useState, type ReactNode } from 'react'
-import { api, postJson } from '../api/client.ts'
-import { useDatasets, useReport } from '../api/data.ts'
+import { api } from '../api/client.ts'
+import { datasetsQuery, reportQuery, type Report } from '../api/data.ts'
 import { ApiError } from '../api/errors.ts'
-import { jobQuery, queryClient, useJobs, useModels } from '../api/queries.ts'
+import { estimateQuery, jobQuery, refreshJobs, useJobs } from '../api/jobs.ts'
+import { modelsQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { emptyForm, fields, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
 import { count, duration } from '../domain/format.ts'
@@ -81,7 +82,7 @@ function JobFormView({ start }: { start: JobForm }) {
     change({ datasetId })
     changeQuery({ data: datasetId })
   }
-  const report = useReport(form.datasetId)
+  const report = useQuery(reportQuery(form.datasetId))
   const isReady = form.model !== '' && report.data?.state === 'valid'
   const request = readRequest(form)
   // One key for one content: a repeat after a lost answer gives the same job.
@@ -91,7 +92,7 @@ function JobFormView({ start }: { start: JobForm }) {
   const submit = useMutation({
     mutationFn: (train: TrainRequest) => api.POST('/v1/train', { body: train, headers: { 'Idempotency-Key': key } }),
     onSuccess: (accepted) => {
-      void queryClient.invalidateQueries({ queryKey: ['jobs'] })
+      void refreshJobs()
       if ('job_id' in accepted) navigate(`/jobs/${accepted.job_id}`)
     },
   })
@@ -132,10 +133,10 @@ function readRequest(form: JobForm): { value?: TrainRequest; problem?: string } 
   }
 }
 
-type DataProps = { datasetId: string; choose: (id: string) => void; report: ReturnType<typeof useReport> }
+type DataProps = { datasetId: string; choose: (id: string) => void; report: UseQueryResult<Report | null> }
 
 function DataPart({ datasetId, choose, report }: DataProps) {
-  const datasets = useDatasets()
+  const datasets = useQuery(datasetsQuery)
   return (
     <fieldset>
       <legend>Data</legend>
@@ -166,7 +167,7 @@ function DataPart({ datasetId, choose, report }: DataProps) {
 }
 
 function ModelPart({ form, change }: { form: JobForm; change: (changes: Partial<JobForm>) => void }) {
-  const models = useModels()
+  const models = useQuery(modelsQuery)
   const bases = (models.data ?? []).filter(
     ({ task, owned_by: owner }) => task === 'completion' && owner === 'catalogue',
   )
@@ -227,27 +228,13 @@ function Field({ id, label, hint, children }: FieldProps) {
   )
 }
 
-type DryRun = {
-  dry_run?: boolean
-  rows: number
-  tokens: number | null
-  steps: number
-  epochs: number | null
-  estimated_seconds: { low: number; likely: number; high: number } | null
-  note?: string
-}
-
 function Estimate({ request }: { request: TrainRequest }) {
-  const estimate = useQuery({
-    queryKey: ['estimate', request],
-    staleTime: 60_000,
-    queryFn: ({ signal }) => postJson<DryRun>('/v1/train?dry_run=true', request, signal),
-  })
+  const estimate = useQuery(estimateQuery(request))
   return (
     <Answer query={estimate} what="the estimate">
       {({ rows, steps, epochs, estimated_seconds: seconds, note }) => (
         <p className="notice" role="status">
-          {count(rows)} rows, {count(steps)} steps{epochs == null ? '' : `, ${Number(epochs.toFixed(2))} epochs`}.{' '}
+          {count(rows)} rows, {count(steps)} steps, {Number(epochs.toFixed(2))} epochs.{' '}
           {seconds && `About ${duration(seconds.likely)} (${duration(seconds.low)} to ${duration(seconds.high)}). `}
           {note}
         </p>

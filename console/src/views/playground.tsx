@@ -1,8 +1,9 @@
 // One prompt to several models, side by side.
-import { useMutation } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
 import { ask, type Question } from '../api/ask.ts'
-import { useJobs, useModels, useStart } from '../api/queries.ts'
+import { useJobs } from '../api/jobs.ts'
+import { modelsQuery, startQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
 import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } from '../domain/playground.ts'
@@ -13,7 +14,7 @@ import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { TypeForm } from './type-form.tsx'
 
 export function PlaygroundView() {
-  const models = useModels()
+  const models = useQuery(modelsQuery)
   const mayAsk = useMay('inference')
   return (
     <>
@@ -194,14 +195,13 @@ function ModelAnswer({ question, model, name }: { question: Question; model: str
     onSuccess: ({ text: whole }) => setText(whole),
   })
   const rows = answer.data?.rows
-  const starting = useStart(model, answer.isPending && text === '')
+  const { data: starting } = useQuery({ ...startQuery(model), enabled: answer.isPending && text === '' })
   const isStopped = answer.error instanceof DOMException
-  // A question is asked once, when its answer is first shown.
-  const isBegun = useRef(false)
-  if (!isBegun.current) {
-    isBegun.current = true
-    queueMicrotask(() => answer.mutate())
-  }
+  const { mutate } = answer
+  useEffect(() => {
+    mutate()
+    return () => stop.current?.abort()
+  }, [mutate])
   return (
     <article aria-busy={answer.isPending} className="answer">
       <h2>{name}</h2>
@@ -230,7 +230,7 @@ function ModelAnswer({ question, model, name }: { question: Question; model: str
         </button>
       )}
       {isStopped && <p className="quiet">Stopped.</p>}
-      {answer.error && !isStopped && <Failure error={answer.error} retry={() => answer.mutate()} />}
+      {answer.error && !isStopped && <Failure error={answer.error} retry={() => mutate()} />}
     </article>
   )
 }

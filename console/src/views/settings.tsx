@@ -1,7 +1,7 @@
 // Keys, limits, webhooks and the audit trail. All but the limits need a key with the scope admin.
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../api/client.ts'
+import { auditQuery } from '../api/account.ts'
 import { useMay, useSession } from '../api/session.ts'
 import { Head } from '../ui/head.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -43,11 +43,7 @@ const most = 1000
 
 function Audit() {
   const [limit, setLimit] = useState(pageSize)
-  const trail = useQuery({
-    queryKey: ['audit', limit],
-    placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => api.GET('/v1/audit', { params: { query: { limit } }, signal }),
-  })
+  const trail = useQuery(auditQuery(limit))
   return (
     <>
       <h2>Audit trail</h2>

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { queryClient } from '../api/queries.ts'
+import { refreshData } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
 import { uploadFile, type Uploaded } from '../api/upload.ts'
 import { bytes, percent } from '../domain/format.ts'
@@ -20,7 +20,7 @@ export function Upload({ done }: { done: (file: Uploaded) => void }) {
       return uploadFile(file, setShare, stop.current.signal)
     },
     onSuccess: (file) => {
-      void queryClient.invalidateQueries({ queryKey: ['data'] })
+      void refreshData()
       done(file)
     },
   })

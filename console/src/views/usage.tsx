@@ -1,8 +1,6 @@
 // What the account has used, by day and by model, and what its limits leave.
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../api/client.ts'
-import { useGroupNames } from '../api/queries.ts'
-import type { components } from '../api/types.ts'
+import { usageQuery, useGroupNames, type UsageGroup, type Used } from '../api/account.ts'
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -11,17 +9,15 @@ import { Answer, Empty } from '../ui/states.tsx'
 import { AttemptCosts } from './attempt-costs.tsx'
 import { Limits } from './limits.tsx'
 
-type Used = components['schemas']['Usage']['usage'][number]
-
-const groups = { day: 'By day', model: 'By model', key: 'By key' } as const
-type Group = keyof typeof groups
+const groups = { day: 'By day', model: 'By model', key: 'By key' } as const satisfies Record<UsageGroup, string>
 const days = ['7', '30', '90'] as const
 
 export function UsageView() {
   const [query, change] = useQueryOfAddress()
-  const group = (Object.keys(groups) as Group[]).find((each) => each === query.get('by')) ?? 'day'
+  const group = (Object.keys(groups) as UsageGroup[]).find((each) => each === query.get('by')) ?? 'day'
   const span = days.find((each) => each === query.get('days')) ?? '30'
-  const usage = useUsage(group, Number(span))
+  const from = firstDay(Number(span))
+  const usage = useQuery(usageQuery(from, group))
   return (
     <>
       <h1>Usage</h1>
@@ -29,7 +25,7 @@ export function UsageView() {
         <Choice
           label="Show"
           value={group}
-          values={Object.keys(groups) as Group[]}
+          values={Object.keys(groups) as UsageGroup[]}
           textOf={(name) => groups[name]}
           onChange={(by) => change({ by })}
         />
@@ -40,7 +36,7 @@ export function UsageView() {
           rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} group={group} />
         }
       </Answer>
-      <AttemptCosts from={firstDay(Number(span))} />
+      <AttemptCosts from={from} />
       <Limits />
     </>
   )
@@ -48,27 +44,7 @@ export function UsageView() {
 
 const firstDay = (span: number) => new Date(Date.now() - (span - 1) * 86_400_000).toISOString().slice(0, 10)
 
-function useUsage(group: Group, span: number) {
-  return useQuery({
-    queryKey: ['usage', group, span],
-    refetchInterval: 30_000,
-    queryFn: async ({ signal }) => {
-      const from = firstDay(span)
-      const rows: Used[] = []
-      for (let after: string | null = null; ;) {
-        const page: { usage: Used[]; next: string | null } = await api.GET('/v1/usage', {
-          params: { query: { from, group_by: group, limit: 1000, ...(after === null ? {} : { after }) } },
-          signal,
-        })
-        rows.push(...page.usage)
-        if (page.next === null) return rows
-        after = page.next
-      }
-    },
-  })
-}
-
-function UsageTable({ rows, group }: { rows: Used[]; group: Group }) {
+function UsageTable({ rows, group }: { rows: Used[]; group: UsageGroup }) {
   const groupName = useGroupNames(group)
   const nameOf = (row: Used) => groupName(row) || 'without a key'
   const sum = (value: (row: Used) => number) => rows.reduce((total, row) => total + value(row), 0)

@@ -2,7 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { queryClient } from '../api/queries.ts'
+import { deliveriesQuery, refreshWebhooks, webhooksQuery } from '../api/webhooks.ts'
 import type { components } from '../api/types.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Labelled } from '../ui/labelled.tsx'
@@ -11,19 +11,15 @@ import { Code, When } from '../ui/text.tsx'
 
 type Webhook = components['schemas']['WebhookList']['webhooks'][number]
 
-const refresh = () => queryClient.invalidateQueries({ queryKey: ['webhooks'] })
 const path = (id: string) => ({ params: { path: { webhook_id: id } } })
 
 export function Webhooks() {
-  const webhooks = useQuery({
-    queryKey: ['webhooks'],
-    queryFn: async ({ signal }) => (await api.GET('/v1/webhooks', { signal })).webhooks,
-  })
+  const webhooks = useQuery(webhooksQuery)
   const [opened, setOpened] = useState<string | null>(null)
   const [removed, setRemoved] = useState<Webhook | null>(null)
   const remove = async (id: string) => {
     await api.DELETE('/v1/webhooks/{webhook_id}', path(id))
-    await refresh()
+    await refreshWebhooks()
   }
   return (
     <>
@@ -80,7 +76,7 @@ function NewWebhook() {
     mutationFn: () => api.POST('/v1/webhooks', { body: { url } }),
     onSuccess: async () => {
       setUrl('')
-      await refresh()
+      await refreshWebhooks()
     },
   })
   const secret = make.data?.secret
@@ -117,20 +113,13 @@ function NewWebhook() {
 }
 
 function Deliveries({ id }: { id: string }) {
-  const deliveries = useQuery({
-    queryKey: ['webhooks', id, 'deliveries'],
-    refetchInterval: 5000,
-    queryFn: async ({ signal }) => {
-      const params = { path: { webhook_id: id }, query: { limit: 50 } }
-      return (await api.GET('/v1/webhooks/{webhook_id}/deliveries', { params, signal })).deliveries
-    },
-  })
+  const deliveries = useQuery(deliveriesQuery(id))
   const resend = useMutation({
     mutationFn: (deliveryId: string) =>
       api.POST('/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
         params: { path: { webhook_id: id, delivery_id: deliveryId } },
       }),
-    onSettled: refresh,
+    onSettled: refreshWebhooks,
   })
   return (
     <Answer query={deliveries} what="the deliveries">

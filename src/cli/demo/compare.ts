@@ -37,7 +37,7 @@ export async function showTypedCompletion(client: Client, model: string, rows: R
     prompt: rows.find(({ input }) => input.includes('cost'))?.input ?? '',
     output_type: { price: 'int', in_stock: 'bool' },
   }
-  const answer = await client.post<unknown>('/v1/completions', request)
+  const answer = await client.post('/v1/completions', { body: request })
   console.log(`\nTyped completion of the tuned model, asked for ${JSON.stringify(request.output_type)}.`)
   console.log('The shape is guaranteed. The values are guesses, because the model was not trained on this shape:')
   console.log(`  ${oneLine(request.prompt)}`)
@@ -58,21 +58,19 @@ function showAnswers(question: string, base = '', tuned = '', remark = '') {
   console.log(`    tuned  ${oneLine(tuned)}${remark}`)
 }
 
-type Chat = { choices: { message: { content: string } }[] }
-
 const chatAnswers = (client: Client, model: string, questions: string[]): Promise<string[]> =>
   Promise.all(
     questions.map(async (content) => {
       const request = { model, messages: [{ role: 'user', content }], max_tokens: maxTokens, temperature: 0 }
-      const { choices } = await client.post<Chat>('/openai/v1/chat/completions', request)
+      const { choices } = await client.post('/openai/v1/chat/completions', { body: request })
       return choices[0]?.message.content ?? ''
     }),
   )
 
 async function completions(client: Client, model: string, prompts: string[]): Promise<string[]> {
   const request = { model_name: model, prompt: prompts, max_tokens: maxTokens, temperature: 0 }
-  const answers = await client.post<{ output: string }[]>('/v1/completions', request)
-  return answers.map(({ output }) => output)
+  const answers = await client.post('/v1/completions', { body: request })
+  return [answers].flat().map(({ output }) => String(output))
 }
 
 function isExact(answer: string | undefined, row: Row): boolean {

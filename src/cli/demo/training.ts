@@ -31,18 +31,19 @@ export async function submitSample(client: Client, { baseModel, isChat }: { base
     .map((line) => JSON.parse(line) as Row)
   const rows = isChat ? pairs.map(asQuestion) : pairs
   const lines = rows.map((row) => JSON.stringify(isChat ? asConversation(row) : row))
-  const { dataset_location: location, dataset_id: datasetId } = await client.post<{
-    dataset_location: string
-    dataset_id: string
-  }>('/v1/data', { dataset_id: `products-${Date.now()}` })
+  const { dataset_location: location, dataset_id: datasetId } = await client.post('/v1/data', {
+    body: { dataset_id: `products-${Date.now()}` },
+  })
   await client.upload(location, new Blob([lines.join('\n')]))
   console.log(`Uploaded ${rows.length} rows as data set ${datasetId}.`)
-  const job = await client.post<{ job_id: string }>('/v1/train', {
-    model_name: baseModel,
-    upload_file_path: location,
-    finetune_args: isChat ? chatModelArgs : defaultModelArgs,
+  const accepted = await client.post('/v1/train', {
+    body: {
+      model_name: baseModel,
+      upload_file_path: location,
+      finetune_args: isChat ? chatModelArgs : defaultModelArgs,
+    },
   })
-  return { job, rows }
+  return { jobId: String(accepted.job_id), rows }
 }
 
 const asQuestion = ({ input, output }: Row): Row => ({

@@ -1,6 +1,7 @@
 // The command line knows the service by HTTP only, as any client does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, exitCodes } from '../command-error.ts'
+import type { Answer, Method, PathWith, Requested } from './operations.ts'
 import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts'
 
 const coldModelTimeoutMs = 180_000
@@ -11,15 +12,16 @@ const unansweredPauseMs = 500
 
 export type Address = { apiUrl: string; apiKey: string }
 
-export type Client = {
-  get<T>(path: string): Promise<T>
-  post<T>(path: string, body?: unknown): Promise<T>
-  put<T>(path: string, body: unknown): Promise<T>
-  delete<T>(path: string): Promise<T>
-  /** Yields the events of a stream up to its `end`. Continues after a broken connection. */
-  follow(path: string): AsyncGenerator<ServerSentEvent>
+const methods = { get: 'GET', post: 'POST', put: 'PUT', delete: 'DELETE' } as const satisfies Record<Method, string>
+
+type Call<M extends Method> = <P extends PathWith<M>>(path: P, ...request: Requested<M, P>) => Promise<Answer<M, P>>
+
+/** A function for each method, typed by the routes of the service. */
+export type Client = { [M in Method]: Call<M> } & {
+  /** Yields the events of a job's stream up to its `end`. Continues after a broken connection. */
+  follow(jobId: string, query?: { from: 'now' }): AsyncGenerator<ServerSentEvent>
   /** Sends a request and yields the pieces of its answer, as text, as they come. */
-  stream(path: string, body: unknown): AsyncGenerator<string>
+  stream<P extends PathWith<'post'>>(path: P, ...request: Requested<'post', P>): AsyncGenerator<string>
   /** Uploads to a presigned URL, which needs no key. */
   upload(url: string, file: Blob): Promise<void>
   /** Also works after an interruption. */
@@ -28,13 +30,13 @@ export type Client = {
 
 export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): Client {
   return {
-    get: (path) => request('GET', path),
-    post: (path, body) => request('POST', path, body),
-    put: (path, body) => request('PUT', path, body),
-    delete: (path) => request('DELETE', path),
+    get: calls('get'),
+    post: calls('post'),
+    put: calls('put'),
+    delete: calls('delete'),
     follow,
-    async *stream(path, body) {
-      const response = await ask('POST', path, body, {})
+    async *stream(path, ...[request]) {
+      const response = await ask('post', path, request)
       try {
         yield* response.body?.pipeThrough(new TextDecoderStream()) ?? []
       } catch (error) {
@@ -49,19 +51,22 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
       await response.body?.cancel()
     },
     cancel: async (jobId) => {
-      await request('POST', `/v1/train/jobs/${jobId}/cancel`, undefined, {
-        until: AbortSignal.timeout(cancelTimeoutMs),
-      })
+      const until = AbortSignal.timeout(cancelTimeoutMs)
+      await ask('post', '/v1/train/jobs/:job_id/cancel', { params: { job_id: jobId } }, { until })
     },
   }
 
-  async function request<T>(method: string, path: string, body?: unknown, options: AskOptions = {}): Promise<T> {
-    return (await (await ask(method, path, body, options)).json()) as T
+  /** The cast is safe because the compiler checks what each handler answers against the schema of its route. */
+  function calls<M extends Method>(method: M): Call<M> {
+    const call = async (path: string, request?: AnyRequest): Promise<unknown> =>
+      (await ask(method, path, request)).json()
+    return call as Call<M>
   }
 
-  async function* follow(path: string): AsyncGenerator<ServerSentEvent> {
+  async function* follow(jobId: string, query: { from?: 'now' } = {}): AsyncGenerator<ServerSentEvent> {
     for (let more: Record<string, string> = {}; ;) {
-      const { body } = await ask('GET', path, undefined, { more })
+      const request = { params: { job_id: jobId }, query }
+      const { body } = await ask('get', '/v1/train/jobs/:job_id/stream', request, { more })
       try {
         for await (const each of serverSentEvents(body ?? emptyBody())) {
           yield each
@@ -77,30 +82,33 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
 
   /** Repeats a request that is answered with Retry-After (a model starts, too many requests) for three minutes. */
   async function ask(
-    method: string,
-    path: string,
-    body: unknown,
-    { until = signal, more = {} }: AskOptions,
+    method: Method,
+    route: string,
+    request: AnyRequest = {},
+    { until = signal, more = {} }: AskOptions = {},
   ): Promise<Response> {
+    const { body } = request
+    const path = addressOf(route, request)
     const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json', ...more }
     let unanswered = 0
     for (const deadline = performance.now() + coldModelTimeoutMs; ;) {
       const response = await fetch(apiUrl + path, {
-        method,
+        method: methods[method],
         signal: until,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }).catch(unlessAborted(until))
       if (!response) {
         // Only a read may be asked twice: a write may have been done before its answer was lost.
-        if (method !== 'GET' || ++unanswered > maxUnanswered)
+        if (method !== 'get' || ++unanswered > maxUnanswered)
           throw new CommandError(`${apiUrl} does not answer.`, exitCodes.unreachable)
         await sleep(unansweredPauseMs, undefined, { signal: until })
         continue
       }
       if (response.ok) return response
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-      if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline) throw await refusal(method, path, response)
+      if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline)
+        throw await refusal(methods[method], path, response)
       await response.body?.cancel()
       await sleep(Math.max(retryAfterSeconds, 1) * 1000, undefined, { signal: until })
     }
@@ -108,6 +116,18 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
 }
 
 const emptyBody = () => new ReadableStream<Uint8Array>({ start: (controller) => controller.close() })
+
+type AnyRequest = {
+  params?: Record<string, string>
+  query?: Record<string, string | undefined>
+  body?: object
+}
+
+function addressOf(route: string, { params = {}, query = {} }: AnyRequest): string {
+  const path = route.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`
+}
 
 /** `more` are headers. */
 type AskOptions = { until?: AbortSignal; more?: Record<string, string> }

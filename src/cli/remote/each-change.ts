@@ -17,7 +17,7 @@ export async function eachChange(client: Client, jobId: string, act: () => Promi
   await watching
 
   async function watch() {
-    for await (const _event of client.follow(`/v1/train/jobs/${jobId}/stream?from=now`)) {
+    for await (const _event of client.follow(jobId, { from: 'now' })) {
       hasMore = true
       wake()
     }

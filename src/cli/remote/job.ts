@@ -1,24 +1,13 @@
 // A training job as the command line shows and follows it.
 import { exitCodes } from '../command-error.ts'
 import type { Client } from './client.ts'
+import type { Answer } from './operations.ts'
 import { createProgressLine, type TrainingStep } from './progress-line.ts'
 
-export type Job = {
-  job_id: number
-  status: string
-  start_time: string
-  model_name: string | null
-  custom_model_name: string | null
-  dataset_id: string
-  resume_count: number
-  history: string
-  status_reason: string | null
-  status_message: string | null
-  /** Earlier releases do not send it. */
-  integrations?: { type: string; tracking_uri: string }[]
-}
+const path = '/v1/train/jobs/:job_id'
+export type Job = Answer<'get', typeof path>
 
-export const readJob = (client: Client, jobId: string) => client.get<Job>(`/v1/train/jobs/${jobId}`)
+export const readJob = (client: Client, jobId: string) => client.get(path, { params: { job_id: jobId } })
 
 /** Resolves with the job once it has ended, however it did. */
 export async function followJob(client: Client, jobId: string, { quiet = false } = {}): Promise<Job> {
@@ -26,7 +15,7 @@ export async function followJob(client: Client, jobId: string, { quiet = false }
   const before = await readJob(client, jobId)
   let [state, steps] = [stateOf(before), historyOf(before).slice(-1)]
   if (!quiet) line.show(state, steps)
-  for await (const { event, data } of client.follow(`/v1/train/jobs/${jobId}/stream?from=now`)) {
+  for await (const { event, data } of client.follow(jobId, { from: 'now' })) {
     if (event === 'status') state = stateOf(JSON.parse(data) as State)
     if (event === 'metric') steps = [JSON.parse(data) as TrainingStep]
     if (!quiet) line.show(state, steps)

@@ -1,4 +1,4 @@
-type Output = 'table' | 'json' | 'jsonl'
+export type Output = 'table' | 'json' | 'jsonl'
 
 export const isOutput = (word: string): word is Output => ['table', 'json', 'jsonl'].includes(word)
 

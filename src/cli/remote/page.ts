@@ -1,15 +1,10 @@
 // Lists come in pages: their options, and what a person is told of the next page.
+import type { Options } from '../command.ts'
 
-export const pageOptions = { limit: { type: 'string' }, after: { type: 'string' } } as const
-
-export const pageUsage = `  --limit N    at most this many entries (default: the service's)
-  --after ID   continue the list after this entry, the "next" of the page before`
-
-/** @returns "?a=b&c=d" of what is defined, or nothing */
-export function queryOf(parameters: Record<string, string | undefined>): string {
-  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
-}
+export const pageOptions = {
+  limit: { value: 'N', says: "at most this many entries (default: the service's)" },
+  after: { value: 'NEXT', says: 'continue the list: NEXT is the "next" of the page before' },
+} as const satisfies Options
 
 /** On standard error, so that the list can be piped. */
 export function tellNext(next: string | number | null) {

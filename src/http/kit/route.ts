@@ -8,6 +8,8 @@ import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/dat
 import type { ErrorStatus } from './error-meanings.ts'
 import type { EventStream, EventText, FileBytes, JsonText } from './respond.ts'
 
+type Method = 'get' | 'post' | 'put' | 'delete'
+
 /** Kinds of callers, and the context that a handler gets for each. */
 export type CallerOf = { key: Ctx; admin: AdminCtx; pod: PodCtx; none: OpenCtx }
 export type Access = keyof CallerOf
@@ -38,12 +40,20 @@ type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope } : { scope?: 
 /** A handler answers a JSON value, pages of a JSON array to be streamed, JSON text, events, or a file. */
 type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | EventText | FileBytes
 
-type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R> = {
+type Definition<
+  A extends Access,
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  R,
+  M extends Method = Method,
+  Path extends string = string,
+> = {
   /** Unique: the operation id of the OpenAPI document. */
   name: string
-  method: 'get' | 'post' | 'put' | 'delete'
+  method: M
   /** In Express syntax. `/v1/svc/...` is also served under the configured service name. */
-  path: string
+  path: Path
   aliases?: readonly string[]
   summary: string
   /** The chapter of the OpenAPI document. Routes of pods have none. */
@@ -76,9 +86,18 @@ type Definition<A extends Access, P extends z.ZodType, Q extends z.ZodType, B ex
 
 export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown> & { scope?: Scope }
 
+/** A route that keeps the types of its requests and answers, for the command line. */
+type TypedRoute<M extends Method, Path extends string, Q, B, R> = Route & {
+  method: M
+  path: Path
+  query?: Q
+  body?: B
+  response: z.ZodType<unknown, R>
+}
+
 /**
- * Checks the types of the handler against the route's schemas, then erases them, so that all routes fit into one list.
- * The cast is safe because create-app.ts calls `handle` only with what these schemas and this access have produced.
+ * Checks the types of the handler against the route's schemas, then erases those of the handler, so that all routes fit into
+ * one list. The cast is safe because create-app.ts calls `handle` only with what these schemas and this access have produced.
  */
 export function defineRoute<
   A extends Access,
@@ -86,8 +105,10 @@ export function defineRoute<
   Q extends z.ZodType = z.ZodUndefined,
   B extends z.ZodType = z.ZodUndefined,
   R = unknown,
->(definition: Definition<A, P, Q, B, R> & ScopeOf<A>): Route {
-  return definition as unknown as Route
+  const M extends Method = Method,
+  const Path extends string = string,
+>(definition: Definition<A, P, Q, B, R, M, Path> & ScopeOf<A>): TypedRoute<M, Path, Q, B, R> {
+  return definition as unknown as TypedRoute<M, Path, Q, B, R>
 }
 
 /** All paths of a route, in Express syntax. */

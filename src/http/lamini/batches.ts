@@ -47,7 +47,11 @@ export const batchRoutes = [
   result('embeddings', '/v1/batch_embeddings', EmbeddingBatchResult),
 ]
 
-function completionBatch(kind: Exclude<PromptBatchKind, 'embeddings'>, path: string, summary: string) {
+function completionBatch<const P extends string>(
+  kind: Exclude<PromptBatchKind, 'embeddings'>,
+  path: P,
+  summary: string,
+) {
   return defineRoute({
     name: nameOf(path),
     chapter: 'Completions',
@@ -69,12 +73,12 @@ function completionBatch(kind: Exclude<PromptBatchKind, 'embeddings'>, path: str
   })
 }
 
-function result(kind: PromptBatchKind, path: string, response: z.ZodType) {
+function result<const P extends string, R>(kind: PromptBatchKind, path: P, response: z.ZodType<unknown, R>) {
   return defineRoute({
     name: `${nameOf(path)}_result`,
     chapter: kind === 'embeddings' ? 'Embeddings' : 'Completions',
     method: 'get',
-    path: `${path}/:id/result`,
+    path: `${path}/:id/result` as const,
     summary: 'Get the results so far, in the order of the prompts',
     access: 'key',
     scope: 'inference',

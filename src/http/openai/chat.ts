@@ -8,7 +8,7 @@ import { createCompletion } from '../../services/completions/create.ts'
 import type { Ctx } from '../../services/context.ts'
 import { pinModel } from '../../services/models/find-tuned.ts'
 import { EventStream } from '../kit/respond.ts'
-import { defineRoute } from '../kit/route.ts'
+import { defineRoute, type Route } from '../kit/route.ts'
 import { completionBodyLimitBytes } from '../lamini/completion-input.ts'
 import { createDeltas } from './chat-stream.ts'
 import { ChatCompletion, ChatRequest } from './chat-schemas.ts'
@@ -48,7 +48,7 @@ export const chatRoutes = [
       return { ...head, object: 'chat.completion' as const, choices, usage: tokens.onWire() }
     },
   }),
-]
+] satisfies [Route]
 
 type Asked = { body: ChatRequest; calls: Calls | null; shape: AnswerShape | null; seed?: number | null }
 

@@ -4,7 +4,7 @@ import { deleteResponse } from '../../services/responses/delete-response.ts'
 import { findResponse } from '../../services/responses/find-response.ts'
 import { named } from '../kit/named-schemas.ts'
 import { EventStream } from '../kit/respond.ts'
-import { defineRoute, type Route } from '../kit/route.ts'
+import { defineRoute } from '../kit/route.ts'
 import { validateBody } from '../kit/validation.ts'
 import { completionBodyLimitBytes } from '../lamini/completion-input.ts'
 import { ChatRequest, type ChatCompletion } from './chat-schemas.ts'
@@ -17,7 +17,7 @@ import { callItem, emptyResponse, endedResponse, messageItem, ModelResponse } fr
 import { inputItems, ResponseItemList, ResponseItemQuery } from './response-items.ts'
 import { chatOf, ResponseRequest } from './response-schemas.ts'
 
-const [chat] = chatRoutes as [Route]
+const [chat] = chatRoutes
 
 const path = '/openai/v1/responses'
 

@@ -1,93 +1,91 @@
-// The frame of every command that talks to a running service: finds the address and the key, and reports errors.
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
+// The frame of every verb that talks to a running service: finds the address and the key, and reports errors.
 import { readConnection, type Connection } from '../../embedded/connection.ts'
 import { describeHome } from '../../embedded/data-directory.ts'
 import { StartError } from '../../embedded/start-error.ts'
+import { defineVerb, type Options, type Values, type Verb, type VerbTable } from '../command.ts'
 import { CommandError, exitCodes } from '../command-error.ts'
-import type { Command } from '../command.ts'
 import { parseHome } from '../options.ts'
 import { UsageError } from '../usage-error.ts'
 import { createClient, type Address, type Client } from './client.ts'
 import { clientConfig } from './client-config.ts'
-import { isOutput, printAs } from './output.ts'
+import { isOutput, printAs, type Output } from './output.ts'
 import { findProfile } from './profiles.ts'
 
-const shared = {
-  home: { type: 'string' },
-  json: { type: 'boolean' },
-  output: { type: 'string' },
-  profile: { type: 'string' },
-} as const satisfies ParseArgsOptionsConfig
+const adminOptions = {
+  output: { value: 'F', says: 'table (the default), json, or jsonl: JSON with an entry a line', isShared: true },
+  json: { says: 'the same as --output json', isShared: true },
+  home: { value: 'DIR', says: 'the service of this data directory', isShared: true },
+} as const satisfies Options
+const serviceOptions = {
+  ...adminOptions,
+  profile: { value: 'P', says: 'a service of anneal login', isShared: true },
+} as const satisfies Options
+type Shared = Partial<Values<typeof serviceOptions>>
 
-const sharedUsage = (
-  variables: string,
-  isAdmin: boolean,
-) => `  --output F   table (the default), json, or jsonl: JSON with an entry a line
-  --json       the same as --output json
-  --home DIR   the service of this data directory
-${isAdmin ? '' : '  --profile P  a service of anneal login\n'}
-Default: ${variables}, else ${isAdmin ? '' : 'the current profile, else '}.anneal in the repository, or in the current folder without one.
+const note = (variables: string, profile: string) =>
+  `Default: ${variables}, else ${profile}.anneal in the repository, or in the current folder without one.
 
 Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
 
-type Values<O extends ParseArgsOptionsConfig> = ReturnType<
-  typeof parseArgs<{ options: O & typeof shared; allowPositionals: true }>
->['values']
-
-type Invocation<O extends ParseArgsOptionsConfig> = {
+type Invocation<O extends Options> = {
   client: Client
-  positionals: string[]
+  args: string[]
   values: Values<O>
+  output: Output
+  isJson: boolean
   /** Prints the value as --output asks. */
   print: (value: unknown, text: () => string) => void
   /** Aborts when the user interrupts. */
   signal: AbortSignal
 }
 
-export function serviceCommand<O extends ParseArgsOptionsConfig>(definition: {
-  /** The arguments in one line, then a line per option. */
-  usage: string
-  options: O
-  /** How many arguments besides the options. */
-  takes: { least: number; most: number }
-  /** Uses the admin port. */
-  isAdmin?: true
-  /** Resolves with the exit code. */
-  run: (invocation: Invocation<O>) => Promise<number>
-}): Command {
-  const { usage, options, takes, isAdmin = false } = definition
-  const variables = isAdmin ? 'ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN' : 'ANNEAL_URL and ANNEAL_API_KEY'
-  return {
-    usage: `${usage}\n${sharedUsage(variables, isAdmin)}`,
-    async run(args) {
-      const parsed = parseArgs({ args, options: { ...options, ...shared }, allowPositionals: true })
-      const { positionals } = parsed
-      const values = parsed.values as Values<O>
-      if (positionals.length < takes.least) throw new UsageError('An argument is missing.')
-      if (positionals.length > takes.most)
-        throw new UsageError(`"${positionals[takes.most]}" is one argument too many.`)
-      const { home, profile, json, output = json ? 'json' : 'table' } = parsed.values as SharedValues
+type RemoteVerb<O extends Options> = VerbTable<O> & {
+  /** Resolves with the exit code, or with nothing for 0. */
+  run: (invocation: Invocation<O>) => Promise<number | void>
+}
+
+export const serviceVerb = <const O extends Options = {}>(verb: RemoteVerb<O>): Verb =>
+  remoteVerb(verb, {
+    shared: serviceOptions,
+    note: note('ANNEAL_URL and ANNEAL_API_KEY', 'the current profile, else '),
+    addressOf: ({ home, profile }) => findService(home, profile),
+  })
+
+/** Uses the admin port. */
+export const adminVerb = <const O extends Options = {}>(verb: RemoteVerb<O>): Verb =>
+  remoteVerb(verb, {
+    shared: adminOptions,
+    note: note('ANNEAL_ADMIN_URL and ANNEAL_ADMIN_TOKEN', ''),
+    addressOf: ({ home }) => findAdmin(home),
+  })
+
+type Frame = { shared: Options; note: string; addressOf: (values: Shared) => Address }
+
+function remoteVerb<O extends Options>(verb: RemoteVerb<O>, { shared, note, addressOf }: Frame): Verb {
+  return defineVerb<Options>({
+    ...verb,
+    options: { ...verb.options, ...shared },
+    note,
+    async run(args, given) {
+      const values = given as Values<O> & Shared
+      const output = values.output ?? (values.json ? 'json' : 'table')
       if (!isOutput(output)) throw new UsageError(`--output takes table, json or jsonl, not "${output}".`)
       const interruption = new AbortController()
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-        process.on(signal, () => interruption.abort(signal))
+      const { signal } = interruption
+      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interruption.abort(name))
       try {
-        const client = createClient(isAdmin ? findAdmin(home) : findService(home, profile), interruption.signal)
+        const client = createClient(addressOf(values), signal)
         const print = (value: unknown, text: () => string) => printAs(output, value, text)
-        const isJson = output !== 'table'
-        const { signal } = interruption
-        return await definition.run({ client, positionals, values: { ...values, json: isJson, output }, print, signal })
+        return await verb.run({ client, args, values, output, isJson: output !== 'table', print, signal })
       } catch (error) {
-        return exitCodeFor(error, interruption.signal)
+        return exitCodeFor(error, signal)
       } finally {
         // An open stream would keep the process alive.
         interruption.abort('done')
       }
     },
-  }
+  })
 }
-
-type SharedValues = { home?: string; json?: boolean; output?: string; profile?: string }
 
 /** A key is sent only to the service that it was given for. */
 function findService(home: string | undefined, profile: string | undefined): Address {

@@ -1,0 +1,83 @@
+// The queries about the account: its keys, limits, usage and audit trail.
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
+import { api } from './client.ts'
+import { queryClient } from './query-client.ts'
+import { useMay } from './session.ts'
+import type { components } from './types.ts'
+
+/** The most that one page of the list holds. */
+const mostKeys = 1000
+const keysKey = ['keys'] as const
+
+/** After a key was made, rotated or revoked. */
+export const refreshKeys = () => queryClient.invalidateQueries({ queryKey: keysKey })
+
+export const keysQuery = queryOptions({
+  queryKey: keysKey,
+  queryFn: async ({ signal }) => (await api.GET('/v1/keys', { params: { query: { limit: mostKeys } }, signal })).keys,
+})
+
+/** The session as the service sees it. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: ({ signal }) => api.GET('/v1/console/session', { signal }),
+})
+
+export const limitsQuery = queryOptions({
+  queryKey: ['limits'],
+  refetchInterval: 15_000,
+  queryFn: ({ signal }) => api.GET('/v1/limits', { signal }),
+})
+
+export const auditQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ['audit', limit],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => api.GET('/v1/audit', { params: { query: { limit } }, signal }),
+  })
+
+export type UsageGroup = 'day' | 'model' | 'key'
+export type Used = components['schemas']['Usage']['usage'][number]
+
+const usageEveryMs = 30_000
+
+/** @param from the first day, such as 2026-11-20 */
+export const usageQuery = (from: string, group: UsageGroup) =>
+  queryOptions({
+    queryKey: ['usage', group, from],
+    refetchInterval: usageEveryMs,
+    queryFn: async ({ signal }) => {
+      const rows: Used[] = []
+      for (let after: string | null = null; ;) {
+        const page: { usage: Used[]; next: string | null } = await api.GET('/v1/usage', {
+          params: { query: { from, group_by: group, limit: 1000, ...(after === null ? {} : { after }) } },
+          signal,
+        })
+        rows.push(...page.usage)
+        if (page.next === null) return rows
+        after = page.next
+      }
+    },
+  })
+
+/** @param group '' for none */
+export const trainingUsageQuery = (from: string, group: UsageGroup | '') =>
+  queryOptions({
+    queryKey: ['usage', 'training', from, group],
+    refetchInterval: usageEveryMs,
+    queryFn: async ({ signal }) => {
+      const query = { from, ...(group === '' ? {} : { group_by: group }) }
+      return (await api.GET('/v1/usage/training', { params: { query }, signal })).causes
+    },
+  })
+
+type Group = { day?: string; model_name?: string; key_id?: string | null }
+
+/** @returns what to call a group of usage; a key by its id alone where the session may not list keys; '' without a group */
+export function useGroupNames(by: string): (group: Group) => string {
+  const { data = [] } = useQuery({ ...keysQuery, enabled: useMay('admin') && by === 'key' })
+  return ({ day, model_name: model, key_id: id }) => {
+    const key = data.find((each) => each.id === id)
+    return day ?? model ?? (key ? `${key.name} (${id})` : (id ?? ''))
+  }
+}

@@ -1,0 +1,200 @@
+// The queries about training jobs.
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { mergeMetrics, type Metric } from '../domain/curve.ts'
+import type { TrainRequest } from '../domain/job-form.ts'
+import { isOpen, mergeJobs } from '../domain/job-list.ts'
+import { api } from './client.ts'
+import { unless } from './errors.ts'
+import type { JobEvent, JobSummary } from './job.ts'
+import { queryClient } from './query-client.ts'
+import type { components } from './types.ts'
+
+const second = 1000
+const headSize = 100
+/** The whole list is read again this often, for changes of older jobs. */
+const wholeListMs = 60 * second
+
+const listKey = ['jobs'] as const
+
+const jobList = queryOptions({
+  queryKey: listKey,
+  queryFn: ({ signal }) => api.GET('/v1/train/jobs', { signal }),
+  staleTime: wholeListMs,
+  refetchInterval: wholeListMs,
+})
+
+const newestJobs = queryOptions({
+  queryKey: [...listKey, 'newest'],
+  queryFn: async ({ signal }) => {
+    const head = await api.GET('/v1/train/jobs', { params: { query: { limit: headSize } }, signal })
+    queryClient.setQueryData<JobSummary[]>(listKey, (known) => (known ? mergeJobs(known, head) : head))
+    return null
+  },
+  refetchInterval: 2 * second,
+})
+
+/**
+ * All jobs of the account, newest first. The newest are there first, and are asked for every two seconds; the rest every
+ * minute.
+ */
+export function useJobs() {
+  const all = useQuery(jobList)
+  useQuery(newestJobs)
+  return all
+}
+
+/** What is asked for of one job, each under a key of its own. */
+export type JobPart = 'job' | 'events' | 'attempts' | 'metrics' | 'log' | 'evaluation' | 'checkpoints' | 'losses'
+
+const jobKey = (id: number) => ['job', id] as const
+export const partKey = (id: number, part: JobPart) => [...jobKey(id), part] as const
+
+/** After a job was submitted, cancelled or resumed. */
+export const refreshJobs = (ids: readonly number[] = []) =>
+  Promise.all([listKey, ...ids.map(jobKey)].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
+
+const jobPath = (id: number) => ({ path: { job_id: id } })
+
+/** A stream tells a page of changes. The page asks all the same, but seldom: the stream may be dead without an end. */
+export type Watched = { isOpen: boolean; isFollowed: boolean }
+const unwatched: Watched = { isOpen: false, isFollowed: false }
+const askEvery = (watched: Watched) => watched.isOpen && (watched.isFollowed ? 60 : 2) * second
+
+export const jobQuery = (id: number, isFollowed = false) =>
+  queryOptions({
+    queryKey: partKey(id, 'job'),
+    queryFn: ({ signal }) => api.GET('/v1/train/jobs/{job_id}', { params: jobPath(id), signal }),
+    refetchInterval: ({ state: { data } }) =>
+      askEvery({ isOpen: data !== undefined && isOpen(data.status), isFollowed }),
+  })
+
+export const eventsQuery = (id: number, watched: Watched) =>
+  queryOptions({
+    queryKey: partKey(id, 'events'),
+    refetchInterval: askEvery(watched),
+    queryFn: async ({ signal, queryKey }) => {
+      const known = queryClient.getQueryData<JobEvent[]>(queryKey) ?? []
+      const events = [...known]
+      for (let after = known.at(-1)?.id; ;) {
+        const query = { limit: 1000, ...(after === undefined ? {} : { after }) }
+        const params = { ...jobPath(id), query }
+        const page = await api.GET('/v1/train/jobs/{job_id}/events', { params, signal })
+        events.push(...page.events)
+        if (page.next === null) return events
+        after = page.next
+      }
+    },
+  })
+
+export const attemptsQuery = (id: number, watched: Watched) =>
+  queryOptions({
+    queryKey: partKey(id, 'attempts'),
+    refetchInterval: askEvery(watched),
+    queryFn: async ({ signal }) => {
+      const params = { ...jobPath(id), query: { limit: 100 } }
+      return (await api.GET('/v1/train/jobs/{job_id}/attempts', { params, signal })).attempts
+    },
+  })
+
+const metricsPage = 10_000
+
+/** The numbers of every step. A running job is asked only for the steps that are new. */
+export const metricsQuery = (id: number, watched = unwatched) =>
+  queryOptions({
+    queryKey: partKey(id, 'metrics'),
+    refetchInterval: askEvery(watched),
+    queryFn: async ({ signal, queryKey }) => {
+      let metrics = queryClient.getQueryData<Metric[]>(queryKey) ?? []
+      for (let since = metrics.at(-1)?.step ?? 0; ;) {
+        const params = { ...jobPath(id), query: { since_step: since, limit: metricsPage } }
+        const page = await api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal })
+        metrics = mergeMetrics(metrics, page.metrics as Metric[])
+        if (page.next === null) return metrics
+        since = page.next
+      }
+    },
+  })
+
+export type Losses = { shape: number[]; last: number | null; validLoss: number | null }
+
+const sparkSteps = 5000
+const sparkPoints = 60
+
+/** The newest losses of a job, for the row of a list: few points, since a list has thousands of rows. */
+export const lossesQuery = (id: number, { isOpen: grows, step }: { isOpen: boolean; step: number | null }) =>
+  queryOptions({
+    queryKey: partKey(id, 'losses'),
+    staleTime: grows ? 5 * second : Number.POSITIVE_INFINITY,
+    refetchInterval: grows ? 5 * second : false,
+    queryFn: async ({ signal }): Promise<Losses> => {
+      const query = { since_step: Math.max(0, (step ?? 0) - sparkSteps), limit: 1000 }
+      const { metrics } = await api.GET('/v1/train/jobs/{job_id}/metrics', {
+        params: { ...jobPath(id), query },
+        signal,
+      })
+      const losses = metrics.map((metric) => metric.loss)
+      const every = Math.max(1, Math.ceil(losses.length / sparkPoints))
+      return {
+        shape: losses.filter((_, index) => index % every === 0),
+        last: losses.at(-1) ?? null,
+        validLoss: metrics.findLast((metric) => metric.valid_loss !== null)?.valid_loss ?? null,
+      }
+    },
+  })
+
+type Log = { text: string; offset: number; isComplete: boolean }
+
+const partBytes = 1_048_576
+/** The page keeps the end of a longer log. */
+const keptCharacters = 2_000_000
+
+/** The log of an attempt, read on from where it ended. */
+export const logQuery = (id: number, attempt: number | undefined, { isOpen: grows, isFollowed }: Watched) =>
+  queryOptions({
+    queryKey: [...partKey(id, 'log'), attempt],
+    enabled: attempt !== undefined,
+    queryFn: async ({ signal, queryKey }) => {
+      let read = queryClient.getQueryData<Log>(queryKey) ?? { text: '', offset: 0, isComplete: false }
+      for (;;) {
+        const query = { ...(attempt === undefined ? {} : { attempt }), offset: read.offset, limit: partBytes }
+        const params = { ...jobPath(id), query }
+        const part = await unless(404, api.GET('/v1/train/jobs/{job_id}/logs', { params, signal }))
+        if (part === null) return read
+        const isDone = part.next_offset === read.offset || part.complete
+        const text = (read.text + part.text).slice(-keptCharacters)
+        read = { text, offset: part.next_offset, isComplete: part.complete }
+        if (isDone) return read
+      }
+    },
+    refetchInterval: ({ state }) => askEvery({ isOpen: grows && !state.data?.isComplete, isFollowed }),
+  })
+
+/** Null while the job has no evaluation yet. */
+export const evaluationQuery = (id: number) =>
+  queryOptions({
+    queryKey: partKey(id, 'evaluation'),
+    queryFn: ({ signal }) => unless(409, api.GET('/v1/train/jobs/{job_id}/eval', { params: jobPath(id), signal })),
+  })
+
+const mostCheckpoints = 100
+
+export const checkpointsQuery = (id: number, grows: boolean) =>
+  queryOptions({
+    queryKey: partKey(id, 'checkpoints'),
+    refetchInterval: grows ? 5 * second : false,
+    queryFn: async ({ signal }) => {
+      const params = { path: { fine_tuning_job_id: `ftjob-${id}` }, query: { limit: mostCheckpoints } }
+      return (await api.GET('/openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints', { params, signal })).data
+    },
+  })
+
+/** What a job would take. The service starts nothing. */
+export const estimateQuery = (request: TrainRequest) =>
+  queryOptions({
+    queryKey: ['estimate', request],
+    staleTime: 60 * second,
+    queryFn: async ({ signal }) => {
+      const answer = await api.POST('/v1/train', { params: { query: { dry_run: 'true' } }, body: request, signal })
+      return answer as components['schemas']['TrainingEstimate']
+    },
+  })
