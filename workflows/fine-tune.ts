@@ -136,35 +136,44 @@ async function train(state: State, continued?: ContinuedFineTune): Promise<JobEn
     const unusable = await prepare(state)
     if (unusable !== null) return finish(state, unusable)
   }
-  const { outcomes = [], launch: first = firstLaunch } = continued ?? {}
-  const endedBefore = (continued?.endedCount ?? 0) - outcomes.length
-  let launch = first
+  const { outcomes = [], launch = firstLaunch } = continued ?? {}
+  let { outcome, resumesLeft } = await runAttempt(state, outcomes.at(-1), launch)
   for (;;) {
-    const ordinal = endedBefore + outcomes.length
-    const { outcome, resumesLeft } = await runAttempt(state, { ordinal, previous: outcomes.at(-1) }, launch)
-    outcomes.push(outcome)
-    state.endedCount = ordinal + 1
     state.next = 'Decide how to go on.'
-    let decision = decideNext(outcomes, { resumesLeft })
-    while (decision.next === 'complete' || decision.next === 'complete_partially') {
-      state.next = 'Verify and publish the model.'
-      if (decision.next === 'complete') await walkTo(state, 'EVALUATING MODEL')
-      const published = await activities.publishModel({ jobId: state.jobId, generation: state.generation })
-      if (published.modelName !== null)
-        return finish(state, endingOf(decision, published.modelName), published.artifactId)
-      // The stored bytes do not match their manifest: continue as if the artifact had never been saved.
-      const { message, hasCheckpoint } = published
-      const why = outcome.modelSaved ? ({ cause: 'code_error', message } as const) : {}
-      outcomes.splice(-1, 1, { ...outcome, ...why, modelSaved: false, hasCheckpoint })
-      decision = decideNext(outcomes, { resumesLeft })
-    }
+    const decision = decideNext([...outcomes, outcome], { resumesLeft })
     if (decision.next === 'fail') return finish(state, endingOf(decision, null))
-    launch = decision
-    if (isLong() && patched('continue a long fine-tune')) {
-      const { attempt, status } = state
-      return { attempt, status, endedCount: ordinal + 1, outcomes: decisiveOutcomes(outcomes), launch }
+    if (decision.next === 'complete' || decision.next === 'complete_partially') {
+      const published = await publishOrReject(state, decision, outcome)
+      if ('ending' in published) return finish(state, published.ending, published.artifactId)
+      outcome = published
+      continue
     }
+    outcomes.push(outcome)
+    if (isLong() && patched('continue a long fine-tune')) {
+      const { attempt, status, endedCount } = state
+      return { attempt, status, endedCount, outcomes: decisiveOutcomes(outcomes), launch: decision }
+    }
+    ;({ outcome, resumesLeft } = await runAttempt(state, outcome, decision))
   }
+}
+
+type Publication = Extract<ReturnType<typeof decideNext>, { next: 'complete' | 'complete_partially' }>
+
+/** @returns the ending with the published model, or the outcome as if the attempt had never saved what does not verify */
+async function publishOrReject(
+  state: State,
+  decision: Publication,
+  outcome: AttemptOutcome,
+): Promise<{ ending: JobEnding; artifactId: string | null } | AttemptOutcome> {
+  state.next = 'Verify and publish the model.'
+  if (decision.next === 'complete') await walkTo(state, 'EVALUATING MODEL')
+  const { jobId, generation } = state
+  const published = await activities.publishModel({ jobId, generation })
+  if (published.modelName !== null)
+    return { ending: endingOf(decision, published.modelName), artifactId: published.artifactId }
+  const { message, hasCheckpoint } = published
+  const why = outcome.modelSaved ? ({ cause: 'code_error', message } as const) : {}
+  return { ...outcome, ...why, modelSaved: false, hasCheckpoint }
 }
 
 /** Temporal suggests a new run long before it ends one for the length of its history. A cancelled run ends soon anyway. */
@@ -188,12 +197,8 @@ async function prepare({ jobId, generation, view }: State): Promise<JobEnding | 
   }
 }
 
-async function runAttempt(
-  state: State,
-  { ordinal, previous }: { ordinal: number; previous: AttemptOutcome | undefined },
-  { mode, counts, backOffMs }: Relaunch,
-) {
-  const { jobId, generation } = state
+async function runAttempt(state: State, previous: AttemptOutcome | undefined, { mode, counts, backOffMs }: Relaunch) {
+  const { jobId, generation, endedCount: ordinal } = state
   const why = previous ? { reason: previous.cause, message: previous.message } : null
   if (mode === 'evaluate') await walkTo(state, 'EVALUATING MODEL')
   if (backOffMs > 0) await backOff(state, mode === 'train' ? why : null, backOffMs)
@@ -212,7 +217,9 @@ async function runAttempt(
   state.next = `Wait until attempt ${position.attempt} ends.`
   await follow(state, activities.watchAttempt(position))
   state.next = `Confirm that all resources of attempt ${position.attempt} are gone.`
-  return activities.releaseAttempt(position)
+  const ended = await activities.releaseAttempt(position)
+  state.endedCount++
+  return ended
 }
 
 async function launch(state: State, position: { jobId: number; attempt: number }) {
