@@ -2,7 +2,13 @@
 import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import type { ChunkLocation } from '../src/domain/chunk-layout.ts'
-import { runChunkSize, summariseRun, type EvalRunRequest, type JudgedItem } from '../src/domain/eval-run.ts'
+import {
+  runChunkSize,
+  summariseRun,
+  type EvalRunRequest,
+  type GradersOf,
+  type JudgedItem,
+} from '../src/domain/eval-run.ts'
 import type { EvaluationSummary, ModelEvaluation } from '../src/domain/model-evaluation.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
@@ -10,12 +16,15 @@ import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import { endpoint } from '../src/grading/fill-criteria.ts'
 import type { Grading } from '../src/grading/grading-threads.ts'
-import { createJudging } from './eval-judging.ts'
-import type { ScoringDependencies } from './evaluation-scores.ts'
+import { judgeItems } from '../src/grading/judge-items.ts'
+import type { Infer } from './batch-answers.ts'
+import { gradingModels } from './grading-models.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
-export type EvalRunDependencies = ScoringDependencies & {
-  grading: Pick<Grading, 'chatLines'>
+export type EvalRunDependencies = {
+  infer: Infer
+  grading: Pick<Grading, 'score' | 'chatLines' | 'fillChunk'>
+  gradersOf: GradersOf
   database: Pick<Database, 'accounts' | 'inferenceBatches' | 'modelEvaluations' | 'transaction' | 'check'>
   storage: Storage
   settings: { maxStoredBytes: number }
@@ -48,14 +57,17 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     async judge(evaluation: ModelEvaluation) {
       const run = runOf(evaluation)
       const batchId = evaluation.plan?.batchIds[0] ?? null
-      const judge = createJudging(run.run.criteria, deps, run)
+      const { criteria } = run.run
+      const graders = deps.gradersOf(criteria)
+      const scoring = { accountId: run.accountId, grading, ...gradingModels(deps.infer, run) }
       for (let chunk = 0; chunk < run.run.chunks.length; chunk++) {
         const start = chunk * runChunkSize(run.run)
         const position = { evaluationId: run.id, model: 0, start }
         if (await modelEvaluations.isChunkSaved(position)) continue
         const items = await readItems(run, chunk)
         const answers = batchId === null ? null : await answersOf(batchId, start)
-        const judged = await withModelErrors(database, (signal) => judge({ items, answers, start }, signal))
+        const toJudge = { criteria, graders, items, answers, start }
+        const judged = await withModelErrors(database, (signal) => judgeItems(scoring, toJudge, signal))
         await modelEvaluations.saveChunk(position, judged)
       }
     },

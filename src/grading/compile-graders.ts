@@ -13,7 +13,7 @@ type Score = (graded: Graded) => number | null
 
 /** Types whose scores need a model. */
 type AskingType = 'embedding_similarity' | 'model'
-export type AskingGrader = { [T in AskingType]: GraderOf<T> }[AskingType]
+type AskingGrader = { [T in AskingType]: GraderOf<T> }[AskingType]
 type TextType = Exclude<GraderType, AskingType>
 
 type CompiledGrader = { name: string } & ({ score: Score } | { asks: AskingGrader })

@@ -1,18 +1,18 @@
-// Runs in a thread: the work on graders, criteria and answers of users. `grading-threads.ts` asks.
+// Runs in a thread: the work on graders, templates and answers of users. `grading-threads.ts` asks.
 import { parentPort } from 'node:worker_threads'
 import type { Grader } from '../domain/grader.ts'
 import { ServiceError, type InputIssue } from '../domain/service-error.ts'
 import { compileGraders, type Graded } from './compile-graders.ts'
 import { defaultGraders } from './default-graders.ts'
-import { chatLines, fillChunk, fillSample } from './fill-criteria.ts'
+import { chatLines, fillChunk } from './fill-criteria.ts'
 import { layOutItems } from './run-items.ts'
 
-export type GradingTask = { graders: Grader[]; graded: Graded[] }
+export type GradingTask = { graders: readonly Grader[]; graded: readonly Graded[] }
 
 /** By grader, in the order of the task: the score of each answer. */
 export type GradingAnswer = (number | null)[][]
 
-const works = { compile, score, defaultGraders, layOutItems, chatLines, fillChunk, fillSample }
+const works = { compile, score, defaultGraders, layOutItems, chatLines, fillChunk }
 type Works = typeof works
 export type Work = keyof Works
 export type InputOf<W extends Work> = Parameters<Works[W]>[0]

@@ -1,7 +1,6 @@
 // Chats of a run and texts of its criteria, as the threads make them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EvalCriterion } from '../../src/domain/eval-criteria.ts'
 import type { EvalItem } from '../../src/domain/eval-run.ts'
 import { chatLines, fillChunk, type ChunkToAsk } from '../../src/grading/fill-criteria.ts'
 
@@ -42,15 +41,11 @@ test('a conversation may be a part of the item, and the first item that does not
 test('a chunk is filled in pieces, each with at least one item', () => {
   const text = 'x'.repeat(60_000)
   const items = bytesOf(Array.from({ length: 20 }, () => ({ item: { text }, sample: { output_text: 'a' } })))
-  const criteria = [
-    EvalCriterion.parse({
-      ...{ type: 'string_check', name: 'c', operation: 'eq', reference: '{{sample.output_text}}' },
-      input: '{{item.text}}'.repeat(30),
-    }),
-  ]
+  const template = { output: '{{item.text}}'.repeat(30), expected: '{{sample.output_text}}' }
+  const graders = [{ type: 'equals', template, threshold: 1 } as const]
   const sizes: number[] = []
   for (let from = 0, isLast = false; !isLast;) {
-    const piece = fillChunk({ criteria, items, answers: null, start: 0, from })
+    const piece = fillChunk({ graders, items, answers: null, start: 0, from })
     assert.equal(piece.columns[0]?.length, piece.samples.length)
     sizes.push(piece.samples.length)
     from += piece.samples.length

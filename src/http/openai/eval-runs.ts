@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { gradersOf } from '../../domain/eval-criteria.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { cancelRun } from '../../services/eval-runs/cancel.ts'
 import { createRun } from '../../services/eval-runs/create.ts'
@@ -55,7 +56,7 @@ export const evalRunRoutes = [
       const read = await readDataSource(ctx, body.data_source, signal)
       const evalId = evalIdIn(params.eval_id)
       const input = { evalId, name: body.name ?? null, metadata: body.metadata ?? null, ...read }
-      return runOf(await createRun({ ctx, input, idempotency }))
+      return runOf(await createRun({ ctx, input, gradersOf, idempotency }))
     },
   }),
   defineRoute({

@@ -107,7 +107,7 @@ export const evalOf = ({ id, name, createdAt, definition, metadata }: Eval): z.o
   name,
   created_at: seconds(createdAt),
   data_source_config: { type: 'custom', schema: wholeSchema(definition) },
-  testing_criteria: definition.criteria,
+  testing_criteria: definition.criteria as EvalCriterion[],
   metadata,
 })
 

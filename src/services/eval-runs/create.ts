@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { isJudge, type EvalCriterion } from '../../domain/eval-criteria.ts'
-import { evalRunLimits, type EvalRunRequest, type InputMessages } from '../../domain/eval-run.ts'
+import {
+  evalRunLimits,
+  type EvalRunRequest,
+  type GradersOf,
+  type InputMessages,
+  type StoredCriterion,
+} from '../../domain/eval-run.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { Ctx } from '../context.ts'
@@ -27,10 +32,12 @@ export type CreateRunInput = Pick<EvalRunRequest, 'evalId' | 'metadata' | 'dataS
 export async function createRun({
   ctx,
   input,
+  gradersOf,
   idempotency,
 }: {
   ctx: Ctx
   input: CreateRunInput
+  gradersOf: GradersOf
   idempotency: Idempotency
 }): Promise<EvalRun> {
   const { evalId } = input
@@ -45,7 +52,7 @@ export async function createRun({
       ...(await readItems(ctx, input.source)),
       messages: messages ?? null,
       requestCharacters: fields ? JSON.stringify(fields).length : 0,
-      criteria: definition.criteria,
+      graders: gradersOf(definition.criteria),
     })
     const modelName = input.sampling ? await completionModel(ctx, model, 'data_source.model') : ''
     const criteria = await withResolvedJudges(ctx, definition.criteria)
@@ -107,13 +114,13 @@ function requireShortRequest(dataSource: Record<string, unknown>) {
     )
 }
 
-async function withResolvedJudges(ctx: Ctx, criteria: readonly EvalCriterion[]): Promise<EvalCriterion[]> {
+async function withResolvedJudges(ctx: Ctx, criteria: readonly StoredCriterion[]): Promise<StoredCriterion[]> {
   const resolved = []
-  for (const [index, criterion] of criteria.entries())
-    resolved.push(
-      isJudge(criterion)
-        ? { ...criterion, model: await completionModel(ctx, criterion.model, `testing_criteria[${index}].model`) }
-        : criterion,
-    )
+  for (const [index, criterion] of criteria.entries()) {
+    const { model } = criterion
+    if (model === undefined) resolved.push(criterion)
+    else
+      resolved.push({ ...criterion, model: await completionModel(ctx, model, `testing_criteria[${index}].model`) })
+  }
   return resolved
 }
