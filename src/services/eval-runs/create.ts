@@ -119,8 +119,7 @@ async function withResolvedJudges(ctx: Ctx, criteria: readonly StoredCriterion[]
   for (const [index, criterion] of criteria.entries()) {
     const { model } = criterion
     if (model === undefined) resolved.push(criterion)
-    else
-      resolved.push({ ...criterion, model: await completionModel(ctx, model, `testing_criteria[${index}].model`) })
+    else resolved.push({ ...criterion, model: await completionModel(ctx, model, `testing_criteria[${index}].model`) })
   }
   return resolved
 }
