@@ -1,6 +1,6 @@
 // The models that graders of a worker ask.
 import type { ModelEvaluation } from '../src/domain/model-evaluation.ts'
-import { endpoint } from '../src/grading/fill-criteria.ts'
+import { endpoint } from '../src/grading/fill-templates.ts'
 import type { Scoring } from '../src/grading/score.ts'
 import type { Infer } from './batch-answers.ts'
 import { answerOthers } from './refused-items.ts'

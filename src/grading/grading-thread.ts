@@ -4,7 +4,7 @@ import type { Grader } from '../domain/grader.ts'
 import { ServiceError, type InputIssue } from '../domain/service-error.ts'
 import { compileGraders, type Graded } from './compile-graders.ts'
 import { defaultGraders } from './default-graders.ts'
-import { chatLines, fillChunk } from './fill-criteria.ts'
+import { chatLines, fillChunk } from './fill-templates.ts'
 import { layOutItems } from './run-items.ts'
 
 export type GradingTask = { graders: readonly Grader[]; graded: readonly Graded[] }

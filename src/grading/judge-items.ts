@@ -2,7 +2,7 @@
 import type { CriterionResult, JudgedItem, StoredCriterion } from '../domain/eval-run.ts'
 import type { ItemGrader } from '../domain/item-grader.ts'
 import type { Sampled } from './eval-samples.ts'
-import type { ChunkToFill } from './fill-criteria.ts'
+import type { ChunkToFill } from './fill-templates.ts'
 import type { Grading } from './grading-threads.ts'
 import { scoreFilled, type Found, type Scoring } from './score.ts'
 

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { gradersOf } from '../../domain/eval-criteria.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { cancelRun } from '../../services/eval-runs/cancel.ts'
 import { createRun } from '../../services/eval-runs/create.ts'
@@ -8,6 +7,7 @@ import { findRun, noRun } from '../../services/eval-runs/find.ts'
 import { findOutputItem, listOutputItems } from '../../services/eval-runs/list-items.ts'
 import { listRuns } from '../../services/eval-runs/list.ts'
 import { defineRoute } from '../framework/route.ts'
+import { gradersOf } from './eval-criteria.ts'
 import { readDataSource } from './eval-run-source.ts'
 import {
   EvalRunDeleted,

@@ -1,11 +1,11 @@
 // Evals as OpenAI's API writes them.
 import { z } from 'zod'
-import { EvalCriteria, EvalCriterion } from '../../domain/eval-criteria.ts'
 import type { Eval } from '../../domain/eval-run.ts'
 import { keepsEmpty } from '../framework/empty-fields.ts'
 import { named } from '../framework/named-schemas.ts'
 import { queryInt, queryText } from '../framework/params.ts'
 import { Metadata } from '../schemas/metadata.ts'
+import { EvalCriteria, EvalCriterion } from './eval-criteria.ts'
 import { seconds } from './generation.ts'
 import { idOf } from './ids.ts'
 

@@ -1,8 +1,8 @@
 // Runs of graders, as OpenAI's API of fine-tuning writes them.
 import { z } from 'zod'
-import { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import type { GraderProblem, GraderRun } from '../../services/graders/run.ts'
 import { named } from '../framework/named-schemas.ts'
+import { FineTuningGrader } from './fine-tuning-grader.ts'
 
 const grader = FineTuningGrader.describe('How a sample is scored')
 

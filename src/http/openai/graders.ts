@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { rewardOf } from '../../domain/fine-tuning-grader.ts'
 import type { Ctx } from '../../services/context.ts'
 import { runGrader, type Ask } from '../../services/graders/run.ts'
 import { validateGrader } from '../../services/graders/validate.ts'
 import { defineRoute } from '../framework/route.ts'
 import { createLineAnswers } from './batch-lines.ts'
+import { rewardOf } from './fine-tuning-grader.ts'
 import {
   GraderRunObject,
   graderRunOf,

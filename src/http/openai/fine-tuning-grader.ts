@@ -1,8 +1,8 @@
 // Graders of fine-tuning in OpenAI's words, and the rewards that they mean.
 import { z } from 'zod'
+import { FormulaError, parseFormula } from '../../domain/formula.ts'
+import type { Reward } from '../../domain/item-grader.ts'
 import { graderOf, LabelModel, ScoreModel, StringCheck, TextSimilarity, unknownType } from './eval-criteria.ts'
-import { FormulaError, parseFormula } from './formula.ts'
-import type { Reward } from './item-grader.ts'
 
 const maxGraders = 10
 const known = ['string_check', 'text_similarity', 'score_model', 'label_model', 'multi'] as const

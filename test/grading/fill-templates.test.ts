@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EvalItem } from '../../src/domain/eval-run.ts'
-import { chatLines, fillChunk, type ChunkToAsk } from '../../src/grading/fill-criteria.ts'
+import { chatLines, fillChunk, type ChunkToAsk } from '../../src/grading/fill-templates.ts'
 
 const bytesOf = (items: EvalItem[]) => Buffer.from(JSON.stringify(items))
 const people = bytesOf([{ item: { name: 'Ann', said: [{ role: 'user', content: 'Hi' }] } }, { item: { name: 7 } }])
