@@ -1,6 +1,6 @@
 // Evals: criteria that are kept, and runs that let a model answer items and judge its answers by them. A run is an evaluation
 // of one model, or of samples that come with the items.
-import { chunkSize, type ChunkLocation } from './chunk-layout.ts'
+import type { ChunkLocation } from './chunk-layout.ts'
 import { filled, roomForItem, textOf, valueAt, type TemplateMessage } from './item-template.ts'
 import type { ItemGrader } from './item-grader.ts'
 import { parsedJson } from './parsed-json.ts'
@@ -51,16 +51,18 @@ export type EvalRunRequest = {
   criteria: StoredCriterion[]
   /**
    * Null when each item brings its sample. `fields` are those of a chat besides model and messages. `fieldsText` is their JSON,
-   * because the database sorts keys, and an answer has the properties of its schema in order. Absent in runs of earlier releases.
+   * because the database sorts keys, and an answer has the properties of its schema in order.
    */
-  sampling: { messages: InputMessages; fields: Json; fieldsText?: string } | null
+  sampling: { messages: InputMessages; fields: Json; fieldsText: string } | null
   chunks: ChunkLocation[]
-  /** Items of a chunk, fewer where items or their texts are long. Absent in runs of older releases. */
-  chunkSize?: number
+  /** Items of a chunk, fewer where items or their texts are long. */
+  chunkSize: number
 }
 
-/** Items of a chunk of a run. */
-export const runChunkSize = ({ chunkSize: own = chunkSize }: Pick<EvalRunRequest, 'chunkSize'>) => own
+export type ItemChunk = ChunkLocation & { start: number }
+/** The chunks of a run's items, in order; `start` is the position of the first item. */
+export const itemChunks = ({ chunks, chunkSize }: Pick<EvalRunRequest, 'chunks' | 'chunkSize'>): ItemChunk[] =>
+  chunks.map((location, at) => ({ ...location, start: at * chunkSize }))
 
 /** @throws MissingPart, TooLongTexts */
 export function messagesOf(messages: InputMessages, { item }: EvalItem, room = roomForItem()): unknown {

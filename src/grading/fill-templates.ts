@@ -109,14 +109,13 @@ function validatorOf(schema: Record<string, unknown>) {
 
 /** @throws ServiceError invalid_input, which a release that did not measure texts has let through */
 function chatLine(
-  { messages, fields, fieldsText }: NonNullable<EvalRunRequest['sampling']>,
+  { messages, fieldsText }: Pick<NonNullable<EvalRunRequest['sampling']>, 'messages' | 'fieldsText'>,
   model: string,
   item: EvalItem,
   index: number,
 ) {
   try {
-    const ordered = fieldsText === undefined ? fields : (JSON.parse(fieldsText) as object)
-    return lineOf({ model, messages: messagesOf(messages, item), ...ordered }, index)
+    return lineOf({ model, messages: messagesOf(messages, item), ...(JSON.parse(fieldsText) as object) }, index)
   } catch (error) {
     throw error instanceof UnfilledText ? invalidInput('', whyUnfilled(error, `Item ${index}`)) : error
   }
