@@ -44,5 +44,5 @@ let last = { key: '', compiled: compileGraders([]) }
 function score({ graders, graded }: GradingTask): GradingAnswer {
   const key = JSON.stringify(graders)
   if (key !== last.key) last = { key, compiled: compileGraders(graders) }
-  return last.compiled.map((compiled) => graded.map((each) => ('score' in compiled ? compiled.score(each) : null)))
+  return last.compiled.map((scoreOf) => graded.map((each) => scoreOf?.(each) ?? null))
 }
