@@ -107,7 +107,7 @@ function validatorOf(schema: Record<string, unknown>) {
   return last.fits
 }
 
-/** @throws ServiceError invalid_input, which a release that did not measure texts has let through */
+/** @throws ServiceError invalid_input when the conversation names the sample: no model has answered yet */
 function chatLine(
   { messages, fieldsText }: Pick<NonNullable<EvalRunRequest['sampling']>, 'messages' | 'fieldsText'>,
   model: string,

@@ -16,7 +16,7 @@ export type Complete = (
   signal: AbortSignal,
 ) => Promise<(number | null)[]>
 
-/** @returns shares of the highest score; null where there is no judgement */
+/** Asks for a few long prompts at a time. @returns shares of the highest score; null where there is no judgement */
 export async function judgeByPrompt(
   { model, prompt = defaultPrompt, max_score: most = defaultMaxScore }: GraderOf<'model'>,
   graded: readonly Graded[],
@@ -24,16 +24,24 @@ export async function judgeByPrompt(
   signal: AbortSignal,
 ): Promise<(number | null)[]> {
   const scores: (number | null)[] = []
-  for (const group of groupsOf(graded.map((each) => partsOf(prompt, { ...each, max_score: String(most) })))) {
-    // Far longer than any model reads: not worth the memory.
-    if (group.some((parts) => charactersIn(parts) > filledCharacters)) {
-      scores.push(null)
-      continue
-    }
-    const prompts = group.map((parts) => parts.join(''))
-    for (const judgement of await complete({ model, most }, prompts, signal))
-      scores.push(judgement === null ? null : judgement / most)
+  let prompts: string[] = []
+  let left = filledCharacters
+  const askForThese = async () => {
+    const judged = prompts.length === 0 ? [] : await complete({ model, most }, prompts, signal)
+    scores.push(...judged.map((score) => (score === null ? null : score / most)))
+    prompts = []
+    left = filledCharacters
   }
+  for (const each of graded) {
+    const parts = partsOf(prompt, { ...each, max_score: String(most) })
+    const characters = parts.reduce((sum, { length }) => sum + length, 0)
+    if (characters > left) await askForThese()
+    // Far longer than any model reads: not worth the memory.
+    if (characters > filledCharacters) scores.push(null)
+    else prompts.push(parts.join(''))
+    left -= characters
+  }
+  await askForThese()
   return scores
 }
 
@@ -42,21 +50,3 @@ const partsOf = (template: string, values: Record<string, string>): string[] =>
   template
     .split(/\{(input|expected|output|max_score)\}/)
     .map((part, at) => (at % 2 === 0 ? part : (values[part] ?? '')))
-
-const charactersIn = (parts: readonly string[]) => parts.reduce((sum, { length }) => sum + length, 0)
-
-/** Prompts that are held at once. One that is too long is alone in its group. */
-function* groupsOf(prompts: readonly string[][]): Generator<string[][]> {
-  let group: string[][] = []
-  let characters = 0
-  for (const parts of prompts) {
-    characters += charactersIn(parts)
-    if (group.length > 0 && characters > filledCharacters) {
-      yield group
-      group = []
-      characters = charactersIn(parts)
-    }
-    group.push(parts)
-  }
-  if (group.length > 0) yield group
-}

@@ -55,8 +55,8 @@ export const evalRunRoutes = [
     async handle({ caller: ctx, params, body, idempotency, signal }) {
       const read = await readDataSource(ctx, body.data_source, signal)
       const evalId = evalIdIn(params.eval_id)
-      const input = { evalId, name: body.name ?? null, metadata: body.metadata ?? null, ...read }
-      return runOf(await createRun({ ctx, input, gradersOf, idempotency }))
+      const input = { evalId, name: body.name ?? null, metadata: body.metadata ?? null, gradersOf, ...read }
+      return runOf(await createRun({ ctx, input, idempotency }))
     },
   }),
   defineRoute({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Ctx } from '../../services/context.ts'
-import { runGrader, type Ask } from '../../services/graders/run.ts'
+import { runGrader } from '../../services/graders/run.ts'
 import { validateGrader } from '../../services/graders/validate.ts'
 import { defineRoute } from '../framework/route.ts'
 import { createLineAnswers } from './batch-lines.ts'
@@ -53,9 +53,9 @@ export const graderRoutes = [
 ]
 
 /** A judge is asked as by a line of a batch, so what the model refuses comes as an answer. */
-function asking({ deps, accountId, apiKeyId }: Ctx): Ask {
+function asking({ deps, accountId, apiKeyId }: Ctx) {
   const answerLine = createLineAnswers(deps, deps.log)
-  return async (lines, _start, signal) => {
+  return async (lines: readonly string[], _start: number, signal: AbortSignal) => {
     const answered = lines.map((line) =>
       answerLine({ id: randomUUID(), accountId, apiKeyId, endpoint: chat, line }, signal),
     )

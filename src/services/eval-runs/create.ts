@@ -20,6 +20,7 @@ import { readItems, type ItemSource } from './read-items.ts'
 
 export type CreateRunInput = Pick<EvalRunRequest, 'evalId' | 'metadata' | 'dataSource'> & {
   name: string | null
+  gradersOf: GradersOf
   source: ItemSource
   /** Null when each item brings its sample. */
   sampling: { model: string; messages: InputMessages; fields: Record<string, unknown> } | null
@@ -32,12 +33,10 @@ export type CreateRunInput = Pick<EvalRunRequest, 'evalId' | 'metadata' | 'dataS
 export async function createRun({
   ctx,
   input,
-  gradersOf,
   idempotency,
 }: {
   ctx: Ctx
   input: CreateRunInput
-  gradersOf: GradersOf
   idempotency: Idempotency
 }): Promise<EvalRun> {
   const { evalId } = input
@@ -52,7 +51,7 @@ export async function createRun({
       ...(await readItems(ctx, input.source)),
       messages: messages ?? null,
       requestCharacters: fields ? JSON.stringify(fields).length : 0,
-      graders: gradersOf(definition.criteria),
+      graders: input.gradersOf(definition.criteria),
     })
     const modelName = input.sampling ? await completionModel(ctx, model, 'data_source.model') : ''
     const criteria = await withResolvedJudges(ctx, definition.criteria)

@@ -7,7 +7,6 @@ import {
   type ItemOutcome,
   type JudgedItem,
 } from '../../domain/eval-run.ts'
-import { UnfilledText } from '../../domain/item-template.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { noRun, type EvalRun } from './find.ts'
@@ -50,15 +49,8 @@ export async function listOutputItems({
   return { items: found, hasMore: false }
 }
 
-/** Empty for an item of an older release that is longer than a conversation may be by now. */
-function saidTo({ spec: { sampling } }: EvalRun, source: EvalItem): unknown {
-  try {
-    return sampling ? messagesOf(sampling.messages, source) : []
-  } catch (error) {
-    if (error instanceof UnfilledText) return []
-    throw error
-  }
-}
+const saidTo = ({ spec: { sampling } }: EvalRun, source: EvalItem): unknown =>
+  sampling ? messagesOf(sampling.messages, source) : []
 
 const charactersOf = ({ said, source, judged }: OutputItem) =>
   JSON.stringify([said, source.item, judged.results]).length + (judged.output?.length ?? 0)

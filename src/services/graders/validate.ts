@@ -13,13 +13,12 @@ export async function validateGrader({
 }: {
   ctx: Ctx
   input: Reward
-}): Promise<[string, ItemGrader][]> {
-  const usable: [string, ItemGrader][] = []
+}): Promise<{ name: string; grader: ItemGrader }[]> {
+  const usable = []
   for (const [name, grader] of Object.entries(graders)) {
     const path = formula === null ? 'grader.model' : `grader.graders.${name}.model`
-    const found =
-      grader.type === 'judge' ? { ...grader, model: await completionModel(ctx, grader.model, path) } : grader
-    usable.push([name, found])
+    if (grader.type !== 'judge') usable.push({ name, grader })
+    else usable.push({ name, grader: { ...grader, model: await completionModel(ctx, grader.model, path) } })
   }
   return usable
 }
