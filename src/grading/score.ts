@@ -54,7 +54,7 @@ export async function scoreAnswers(
 }
 
 /** Why a grader has no score for an item. */
-export type ScoreProblem = FillProblem | 'judge refused' | 'judge without a verdict' | 'no score'
+type ScoreProblem = FillProblem | 'judge refused' | 'judge without a verdict' | 'no score'
 
 /** What a grader gives an item. `tokens`: of the model that was asked, if one was. */
 export type Found = { tokens?: number } & (

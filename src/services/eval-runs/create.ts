@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import {
-  evalRunLimits,
-  type EvalRunRequest,
-  type GradersOf,
-  type InputMessages,
-  type StoredCriterion,
-} from '../../domain/eval-run.ts'
+import { evalRunLimits, type EvalRunRequest, type GradersOf, type InputMessages } from '../../domain/eval-run.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { Ctx } from '../context.ts'
 import { acceptWork } from '../durable-work/accept.ts'
 import { findEval, noEval } from '../evals/find.ts'
-import { completionModel, requireRoomForAnswers } from '../evaluations/create.ts'
+import { completionModel, pinJudges, requireRoomForAnswers } from '../evaluations/create.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { storeThenCommit } from '../store-then-commit.ts'
@@ -54,7 +48,7 @@ export async function createRun({
       graders: input.gradersOf(definition.criteria),
     })
     const modelName = input.sampling ? await completionModel(ctx, model, 'data_source.model') : ''
-    const criteria = await withResolvedJudges(ctx, definition.criteria)
+    const criteria = await pinJudges(ctx, definition.criteria, (at) => `testing_criteria[${at}].model`)
     const run: EvalRunRequest = {
       evalId,
       name: input.name ?? name,
@@ -111,14 +105,4 @@ function requireShortRequest(dataSource: Record<string, unknown>) {
       'data_source',
       `data_source must have at most ${most} characters of JSON without its items. Shorten input_messages or sampling_params.`,
     )
-}
-
-async function withResolvedJudges(ctx: Ctx, criteria: readonly StoredCriterion[]): Promise<StoredCriterion[]> {
-  const resolved = []
-  for (const [index, criterion] of criteria.entries()) {
-    const { model } = criterion
-    if (model === undefined) resolved.push(criterion)
-    else resolved.push({ ...criterion, model: await completionModel(ctx, model, `testing_criteria[${index}].model`) })
-  }
-  return resolved
 }

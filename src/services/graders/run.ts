@@ -27,8 +27,8 @@ export async function runGrader({
   signal: AbortSignal
 }): Promise<GraderRun> {
   const { accountId, deps } = ctx
-  const usable = await validateGrader({ ctx, input: reward })
-  const graders = usable.map(({ grader }) => grader)
+  const names = Object.keys(reward.graders)
+  const graders = await validateGrader({ ctx, input: reward })
   const items = Buffer.from(JSON.stringify([{ item, sample: { output_text: modelSample } }]))
   const toFill = { graders, items, answers: null, start: 0, from: 0 }
   const { columns } = await deps.grading.fillChunk(accountId, toFill, signal)
@@ -37,12 +37,12 @@ export async function runGrader({
   const embed: Scoring['embed'] = (texts) => createEmbeddings({ ctx, input: { modelName: null, texts }, signal })
   const scoring = { accountId, grading: deps.grading, ask, embed }
   const scored = await Promise.all(
-    usable.map(async (each, at) => {
-      const filled = { grader: each.grader, filled: columns[at] ?? [], start: 0 }
-      return { ...each, found: (await scoreFilled(scoring, filled, signal))[0] as Found }
+    graders.map(async (grader, at) => {
+      const [found] = await scoreFilled(scoring, { grader, filled: columns[at] ?? [], start: 0 }, signal)
+      return { name: names[at] as string, grader, found: found as Found }
     }),
   )
   const rewards = Object.fromEntries(scored.map(({ name, found }) => [name, found.score ?? 0]))
-  const formula = reward.formula === null ? null : parseFormula(reward.formula, Object.keys(rewards))
+  const formula = reward.formula === null ? null : parseFormula(reward.formula, names)
   return { reward: formula ? formula(rewards) : (Object.values(rewards)[0] ?? 0), scored }
 }

@@ -1,10 +1,10 @@
 import type { ItemGrader, Reward } from '../../domain/item-grader.ts'
 import type { Ctx } from '../context.ts'
-import { completionModel } from '../evaluations/create.ts'
+import { pinJudges } from '../evaluations/create.ts'
 
 /**
  * Finds the models that judge.
- * @returns the graders, with the models that their names mean now
+ * @returns the graders in their order, with the models that their names mean now
  * @throws ServiceError model_not_found, invalid_input for a model that cannot judge
  */
 export async function validateGrader({
@@ -13,12 +13,8 @@ export async function validateGrader({
 }: {
   ctx: Ctx
   input: Reward
-}): Promise<{ name: string; grader: ItemGrader }[]> {
-  const usable = []
-  for (const [name, grader] of Object.entries(graders)) {
-    const path = formula === null ? 'grader.model' : `grader.graders.${name}.model`
-    if (grader.type !== 'judge') usable.push({ name, grader })
-    else usable.push({ name, grader: { ...grader, model: await completionModel(ctx, grader.model, path) } })
-  }
-  return usable
+}): Promise<ItemGrader[]> {
+  const names = Object.keys(graders)
+  const pathOf = (at: number) => (formula === null ? 'grader.model' : `grader.graders.${names[at]}.model`)
+  return pinJudges(ctx, Object.values(graders), pathOf)
 }
