@@ -2,26 +2,36 @@
 import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import type { ChunkLocation } from '../src/domain/chunk-layout.ts'
-import { runChunkSize, summariseRun, type EvalRunRequest, type JudgedItem } from '../src/domain/eval-run.ts'
+import {
+  itemChunks,
+  summariseRun,
+  type EvalRunRequest,
+  type GradersOf,
+  type ItemChunk,
+  type JudgedItem,
+} from '../src/domain/eval-run.ts'
 import type { EvaluationSummary, ModelEvaluation } from '../src/domain/model-evaluation.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { Storage } from '../src/storage/storage.ts'
-import { endpoint } from '../src/grading/fill-criteria.ts'
+import { endpoint } from '../src/grading/fill-templates.ts'
 import type { Grading } from '../src/grading/grading-threads.ts'
-import { createJudging } from './eval-judging.ts'
-import type { ScoringDependencies } from './evaluation-scores.ts'
+import { judgeItems } from '../src/grading/judge-items.ts'
+import type { Infer } from './batch-answers.ts'
+import { gradingModels } from './grading-models.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
-export type EvalRunDependencies = ScoringDependencies & {
-  grading: Pick<Grading, 'chatLines'>
+export type EvalRunDependencies = {
+  infer: Infer
+  grading: Pick<Grading, 'score' | 'chatLines' | 'fillChunk'>
+  gradersOf: GradersOf
   database: Pick<Database, 'accounts' | 'inferenceBatches' | 'modelEvaluations' | 'transaction' | 'check'>
   storage: Storage
   settings: { maxStoredBytes: number }
 }
 
-type Run = ModelEvaluation & { rowsKey: string; rowCount: number; run: EvalRunRequest }
+type Run = ModelEvaluation & { rowsKey: string; rowCount: number; spec: EvalRunRequest }
 
 export function createEvalRuns(deps: EvalRunDependencies) {
   const { database, storage, grading, settings } = deps
@@ -34,7 +44,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
       if ((await database.accounts.storedBytes(run.accountId)) >= settings.maxStoredBytes)
         throw refused(storageFull(settings.maxStoredBytes))
       const batch = await storeBatch(run)
-      const plan = { graders: [], chunks: run.run.chunks, batchIds: batch ? [batch.id] : [] }
+      const plan = { graders: [], chunks: run.spec.chunks, batchIds: batch ? [batch.id] : [] }
       const isOurs = await database.transaction(async (tx) => {
         const rows = { rowsKey: run.rowsKey, rowCount: run.rowCount, sizeBytes: 0, plan }
         const started = await tx.modelEvaluations.start(run.id, rows)
@@ -48,29 +58,31 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     async judge(evaluation: ModelEvaluation) {
       const run = runOf(evaluation)
       const batchId = evaluation.plan?.batchIds[0] ?? null
-      const judge = createJudging(run.run.criteria, deps, run)
-      for (let chunk = 0; chunk < run.run.chunks.length; chunk++) {
-        const start = chunk * runChunkSize(run.run)
+      const { criteria } = run.spec
+      const graders = deps.gradersOf(criteria)
+      const scoring = { accountId: run.accountId, grading, ...gradingModels(deps.infer, run) }
+      for (const chunk of itemChunks(run.spec)) {
+        const { start } = chunk
         const position = { evaluationId: run.id, model: 0, start }
         if (await modelEvaluations.isChunkSaved(position)) continue
         const items = await readItems(run, chunk)
         const answers = batchId === null ? null : await answersOf(batchId, start)
-        const judged = await withModelErrors(database, (signal) => judge({ items, answers, start }, signal))
+        const toJudge = { criteria, graders, items, answers, start }
+        const judged = await withModelErrors(database, (signal) => judgeItems(scoring, toJudge, signal))
         await modelEvaluations.saveChunk(position, judged)
       }
     },
 
     async summarise(evaluation: ModelEvaluation): Promise<EvaluationSummary> {
-      const { id, run } = runOf(evaluation)
+      const { id, spec } = runOf(evaluation)
       const items: JudgedItem[] = []
-      for (let chunk = 0; chunk < run.chunks.length; chunk++) {
-        const position = { evaluationId: id, model: 0, start: chunk * runChunkSize(run) }
-        const judged = await modelEvaluations.findChunk<JudgedItem>(position)
-        if (!judged) throw new Error(`chunk ${chunk} of a run is not judged`)
+      for (const { start } of itemChunks(spec)) {
+        const judged = await modelEvaluations.findChunk<JudgedItem>({ evaluationId: id, model: 0, start })
+        if (!judged) throw new Error(`the chunk of a run that begins at item ${start} is not judged`)
         // The texts are not needed.
         items.push(...judged.map((each) => ({ ...each, output: null, sample: usageOnly(each) })))
       }
-      return { models: {}, comparison: {}, run: summariseRun(run.criteria, items) }
+      return { models: {}, comparison: {}, run: summariseRun(spec.criteria, items) }
     },
   }
 
@@ -80,7 +92,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     const id = randomUUID()
     const promptsKey = storageKeys.batch(accountId, id, 'items.json')
     const chunks: ChunkLocation[] = []
-    if (!run.run.sampling) {
+    if (!run.spec.sampling) {
       for await (const _chunk of chatsOf(run, chunks));
       return null
     }
@@ -89,18 +101,18 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     return {
       id,
       kind: 'chats' as const,
-      request: { chunkSize: runChunkSize(run.run), chunks, input: null, endpoint },
+      request: { chunkSize: run.spec.chunkSize, chunks, input: null, endpoint },
       ...common,
     }
   }
 
   /** One chunk after the other, so that a run of any size takes little memory. `chunks` gets their places. */
   async function* chatsOf(run: Run, chunks: ChunkLocation[]): AsyncGenerator<Buffer> {
-    const { itemSchema, sampling } = run.run
+    const { itemSchema, sampling } = run.spec
     const model = run.request.models[0]?.modelName ?? ''
     let offset = 0
-    for (const chunk of run.run.chunks.keys()) {
-      const start = chunk * runChunkSize(run.run)
+    for (const chunk of itemChunks(run.spec)) {
+      const { start } = chunk
       const items = await readItems(run, chunk)
       const { lines, misfit } = await withModelErrors(database, (signal) =>
         grading.chatLines(run.accountId, { itemSchema, sampling, items, model, start }, signal),
@@ -120,11 +132,9 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     return chunk
   }
 
-  async function readItems({ rowsKey, run }: Run, chunk: number): Promise<Buffer> {
-    const location = run.chunks[chunk]
-    if (!location) throw refused(`The run has no chunk ${chunk}.`)
-    const { bytes } = await storage.readRange(rowsKey, { offset: location.offset, limit: location.sizeBytes })
-    if (bytes.length < location.sizeBytes)
+  async function readItems({ rowsKey }: Run, { offset, sizeBytes }: ItemChunk): Promise<Buffer> {
+    const { bytes } = await storage.readRange(rowsKey, { offset, limit: sizeBytes })
+    if (bytes.length < sizeBytes)
       throw refused('The items of the run are missing from the object store. Create the run again.')
     return bytes
   }
@@ -133,7 +143,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
 function runOf(evaluation: ModelEvaluation): Run {
   const { rowsKey, rowCount, request } = evaluation
   if (!request.run || rowsKey === null || rowCount === null) throw refused('The evaluation is no run of an eval.')
-  return { ...evaluation, rowsKey, rowCount, run: request.run }
+  return { ...evaluation, rowsKey, rowCount, spec: request.run }
 }
 
 const usageOnly = ({ sample }: JudgedItem): JudgedItem['sample'] =>

@@ -3,7 +3,7 @@ import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { chunkSize, layOut } from '../src/domain/chunk-layout.ts'
-import { graderName } from '../src/domain/grader.ts'
+import { graderName, type ScoredAnswer } from '../src/domain/grader.ts'
 import { batchCancelled, type InferenceBatch } from '../src/domain/inference-batch.ts'
 import {
   isOpenEvaluation,
@@ -16,10 +16,11 @@ import { ServiceError } from '../src/domain/service-error.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Grading } from '../src/grading/grading-threads.ts'
+import { scoreAnswers } from '../src/grading/score.ts'
 import { compare, summarise } from '../src/grading/summarise.ts'
 import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
 import { createEvalRuns, type EvalRunDependencies } from './eval-runs.ts'
-import { createScoring, type Answer } from './evaluation-scores.ts'
+import { gradingModels } from './grading-models.ts'
 import { boundedTries } from './bounded-tries.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
@@ -61,13 +62,14 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
         if (evaluation.request.run) return runs.judge(evaluation)
         const { plan } = evaluation
         const answers = await answersOf(await inferenceBatches.get(plan.batchIds[model] ?? ''))
-        const score = createScoring(plan.graders, deps, evaluation)
+        const { graders } = plan
+        const scoring = { accountId: evaluation.accountId, grading, ...gradingModels(deps.infer, evaluation) }
         for (let chunk = 0; chunk < plan.chunks.length; chunk++) {
           const position = { evaluationId, model, start: chunk * chunkSize }
           if (await modelEvaluations.isChunkSaved(position)) continue
           const rows = await readRows(evaluation, chunk)
-          const part = answers.slice(position.start, position.start + rows.length)
-          const scored = await withModelErrors(database, (signal) => score(rows, part, signal))
+          const part = { graders, rows, answers: answers.slice(position.start, position.start + rows.length) }
+          const scored = await withModelErrors(database, (signal) => scoreAnswers(scoring, part, signal))
           await modelEvaluations.saveChunk(position, scored)
         }
       }),
@@ -169,7 +171,7 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
   }
 
   /** The answers of a batch that is done, in the order of its items. */
-  async function answersOf(batch: InferenceBatch): Promise<Answer[]> {
+  async function answersOf(batch: InferenceBatch): Promise<Pick<ScoredAnswer, 'output' | 'error'>[]> {
     if (batch.state !== 'done') throw refused(batch.message ?? 'The batch of a model has no result.')
     const result = batch.resultKey === null ? await inTable(batch) : await inStore(batch.resultKey)
     const errors = new Map(result.errors.map(({ path, message }) => [path, message]))

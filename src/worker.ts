@@ -15,6 +15,7 @@ import { readConfig, type Config } from './config/service.ts'
 import { readTemporalConfig, type TemporalConfig } from './config/temporal.ts'
 import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { modelServerToken } from './domain/model-server-token.ts'
+import { gradersOf } from './http/openai/eval-criteria.ts'
 import { createGrading } from './grading/grading-threads.ts'
 import { createLineAnswers } from './http/openai/batch-lines.ts'
 import { createInference } from './inference/inference.ts'
@@ -106,6 +107,7 @@ const activities = createActivities({
   catalogue,
   infer,
   grading,
+  gradersOf,
   removeParts: (parts) => removeParts({ database, storage }, parts),
   settings: {
     secret: config.secret,

@@ -1,8 +1,8 @@
 // Evals: criteria that are kept, and runs that let a model answer items and judge its answers by them. A run is an evaluation
 // of one model, or of samples that come with the items.
-import { chunkSize, type ChunkLocation } from './chunk-layout.ts'
-import { textOf, type EvalCriterion, type TemplateMessage } from './eval-criteria.ts'
-import { filled, roomForItem, valueAt } from './item-template.ts'
+import type { ChunkLocation } from './chunk-layout.ts'
+import { filled, roomForItem, textOf, valueAt, type TemplateMessage } from './item-template.ts'
+import type { ItemGrader } from './item-grader.ts'
 import { parsedJson } from './parsed-json.ts'
 import type { ScoredAnswer } from './grader.ts'
 
@@ -17,7 +17,11 @@ export type Eval = {
   createdAt: Date
   updatedAt: Date
 }
-export type EvalDefinition = { itemSchema: Json; includesSample: boolean; criteria: EvalCriterion[] }
+/** A criterion as its owner wrote it. `GradersOf` reads the rest. */
+export type StoredCriterion = { type: string; name: string; model?: string }
+export type EvalDefinition = { itemSchema: Json; includesSample: boolean; criteria: StoredCriterion[] }
+/** The graders that criteria mean, in their order. `src/http/openai` knows the words of criteria. */
+export type GradersOf = (criteria: readonly StoredCriterion[]) => ItemGrader[]
 
 export const evalLimits = { evals: 1000, definitionCharacters: 131_072 }
 /** `namedParts`: names in the templates times items. `filledCharacters`: of all items together. */
@@ -44,19 +48,21 @@ export type EvalRunRequest = {
   dataSource: Json
   itemSchema: Json
   /** The models of judges are those that their names meant when the run was accepted. */
-  criteria: EvalCriterion[]
+  criteria: StoredCriterion[]
   /**
    * Null when each item brings its sample. `fields` are those of a chat besides model and messages. `fieldsText` is their JSON,
-   * because the database sorts keys, and an answer has the properties of its schema in order. Absent in runs of earlier releases.
+   * because the database sorts keys, and an answer has the properties of its schema in order.
    */
-  sampling: { messages: InputMessages; fields: Json; fieldsText?: string } | null
+  sampling: { messages: InputMessages; fields: Json; fieldsText: string } | null
   chunks: ChunkLocation[]
-  /** Items of a chunk, fewer where items or their texts are long. Absent in runs of older releases. */
-  chunkSize?: number
+  /** Items of a chunk, fewer where items or their texts are long. */
+  chunkSize: number
 }
 
-/** Items of a chunk of a run. */
-export const runChunkSize = ({ chunkSize: own = chunkSize }: Pick<EvalRunRequest, 'chunkSize'>) => own
+export type ItemChunk = ChunkLocation & { start: number }
+/** The chunks of a run's items, in order; `start` is the position of the first item. */
+export const itemChunks = ({ chunks, chunkSize }: Pick<EvalRunRequest, 'chunks' | 'chunkSize'>): ItemChunk[] =>
+  chunks.map((location, at) => ({ ...location, start: at * chunkSize }))
 
 /** @throws MissingPart, TooLongTexts */
 export function messagesOf(messages: InputMessages, { item }: EvalItem, room = roomForItem()): unknown {
@@ -79,7 +85,7 @@ export type EvalSample = {
 
 export type CriterionResult = {
   name: string
-  type: EvalCriterion['type']
+  type: string
   /** Null when the criterion could not be applied; `error` says why. */
   score: number | null
   passed: boolean
@@ -104,7 +110,7 @@ export type RunSummary = {
   usage: ModelUsage | null
 }
 
-export function summariseRun(criteria: readonly EvalCriterion[], items: readonly JudgedItem[]): RunSummary {
+export function summariseRun(criteria: readonly StoredCriterion[], items: readonly JudgedItem[]): RunSummary {
   const outcomes: RunSummary['outcomes'] = { pass: 0, fail: 0, error: 0 }
   for (const item of items) outcomes[outcomeOf(item)]++
   const resultsOf = (at: number) => items.flatMap(({ results }) => results[at] ?? [])

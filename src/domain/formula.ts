@@ -1,6 +1,5 @@
 // Formulas that combine the scores of graders, such as `0.5 * name + min(email, 1)`.
 
-/** @throws FormulaError when a value is no finite number */
 type Formula = (values: Readonly<Record<string, number>>) => number
 
 export class FormulaError extends Error {
@@ -28,9 +27,13 @@ const token = /\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(
 /**
  * Reads numbers, names, `+ - * / ^`, brackets and functions.
  * @param names those that a formula may use
+ * @returns a function that gives null where the formula has no finite number
  * @throws FormulaError with a phrase that says what is wrong
  */
-export function parseFormula(text: string, names: readonly string[]): Formula {
+export function parseFormula(
+  text: string,
+  names: readonly string[],
+): (values: Readonly<Record<string, number>>) => number | null {
   const tokens = tokensOf(text)
   let at = 0
   let depth = 0
@@ -40,7 +43,10 @@ export function parseFormula(text: string, names: readonly string[]): Formula {
   }
   const result = sum()
   if (at < tokens.length) throw new FormulaError(`has ${shown(tokens[at])} where its end is expected`)
-  return (values) => finite(result(values))
+  return (values) => {
+    const value = result(values)
+    return Number.isFinite(value) ? value : null
+  }
 
   function sum(): Formula {
     if (++depth > maxDepth) throw new FormulaError(`is nested more than ${maxDepth} levels deep`)
@@ -113,11 +119,6 @@ const both =
   (left: Formula, right: Formula, combine: (a: number, b: number) => number): Formula =>
   (values) =>
     combine(left(values), right(values))
-
-function finite(value: number): number {
-  if (!Number.isFinite(value)) throw new FormulaError('gives no finite number')
-  return value
-}
 
 function tokensOf(text: string): string[] {
   const tokens: string[] = []

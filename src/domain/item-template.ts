@@ -55,6 +55,16 @@ export const isReference = (name: string) => name.length <= maxReferenceLength &
 /** The characters of a text beside its names. */
 export const fixedCharacters = (text: string) => text.replace(braces, '').length
 
+type Part = string | { text: string }
+/** A message whose texts may name parts. */
+export type TemplateMessage = { role: string; content: Part | Part[] }
+
+/** The text of a message, with its names. */
+export function textOf({ content }: TemplateMessage): string {
+  const parts = Array.isArray(content) ? content : [content]
+  return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('')
+}
+
 /** Puts values in place of their names. @throws MissingPart, TooLongTexts */
 export function filled(text: string, values: TemplateValues, room: Room = roomForItem()): string {
   let result = ''

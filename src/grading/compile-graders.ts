@@ -1,4 +1,4 @@
-// Turns the graders of a request into functions. Graders that ask a model are told apart: their scores come from elsewhere.
+// Turns graders into functions. `score.ts` asks the models of the others.
 import { graderName, type Grader, type GraderOf, type GraderType } from '../domain/grader.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import { hasShape, jsonValidator, parsed } from './json-schema.ts'
@@ -13,10 +13,8 @@ type Score = (graded: Graded) => number | null
 
 /** Types whose scores need a model. */
 type AskingType = 'embedding_similarity' | 'model'
-export type AskingGrader = { [T in AskingType]: GraderOf<T> }[AskingType]
+type AskingGrader = { [T in AskingType]: GraderOf<T> }[AskingType]
 type TextType = Exclude<GraderType, AskingType>
-
-type CompiledGrader = { name: string } & ({ score: Score } | { asks: AskingGrader })
 
 const scores: { [T in TextType]: (grader: GraderOf<T>) => Score } = {
   exact_match: () => comparing(exactMatch),
@@ -45,16 +43,13 @@ function comparing(score: (output: string, expected: string) => number | null): 
 /**
  * Takes seconds for some patterns and schemas of users, so it runs in a thread.
  * @param pathOf the place of a grader in the request
+ * @returns null for a grader that asks a model
  * @throws ServiceError invalid_input that names the grader
  */
 export const compileGraders = (
   graders: readonly Grader[],
   pathOf = (index: number) => `graders[${index}]`,
-): CompiledGrader[] =>
-  graders.map((grader, index) => {
-    const name = graderName(grader)
-    return asksModel(grader) ? { name, asks: grader } : { name, score: compileText(grader, pathOf(index)) }
-  })
+): (Score | null)[] => graders.map((grader, index) => (asksModel(grader) ? null : compileText(grader, pathOf(index))))
 
 /** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */
 export function requireDistinctNames(graders: readonly Grader[], field: string) {

@@ -1,18 +1,18 @@
-// Runs in a thread: the work on graders, criteria and answers of users. `grading-threads.ts` asks.
+// Runs in a thread: the work on graders, templates and answers of users. `grading-threads.ts` asks.
 import { parentPort } from 'node:worker_threads'
 import type { Grader } from '../domain/grader.ts'
 import { ServiceError, type InputIssue } from '../domain/service-error.ts'
 import { compileGraders, type Graded } from './compile-graders.ts'
 import { defaultGraders } from './default-graders.ts'
-import { chatLines, fillChunk, fillSample } from './fill-criteria.ts'
+import { chatLines, fillChunk } from './fill-templates.ts'
 import { layOutItems } from './run-items.ts'
 
-export type GradingTask = { graders: Grader[]; graded: Graded[] }
+export type GradingTask = { graders: readonly Grader[]; graded: readonly Graded[] }
 
 /** By grader, in the order of the task: the score of each answer. */
 export type GradingAnswer = (number | null)[][]
 
-const works = { compile, score, defaultGraders, layOutItems, chatLines, fillChunk, fillSample }
+const works = { compile, score, defaultGraders, layOutItems, chatLines, fillChunk }
 type Works = typeof works
 export type Work = keyof Works
 export type InputOf<W extends Work> = Parameters<Works[W]>[0]
@@ -44,5 +44,5 @@ let last = { key: '', compiled: compileGraders([]) }
 function score({ graders, graded }: GradingTask): GradingAnswer {
   const key = JSON.stringify(graders)
   if (key !== last.key) last = { key, compiled: compileGraders(graders) }
-  return last.compiled.map((compiled) => graded.map((each) => ('score' in compiled ? compiled.score(each) : null)))
+  return last.compiled.map((scoreOf) => graded.map((each) => scoreOf?.(each) ?? null))
 }

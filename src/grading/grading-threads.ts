@@ -1,4 +1,4 @@
-// Works on graders, criteria and answers in threads: long texts, patterns, templates and schemas of users take time and memory
+// Works on graders, items and answers in threads: long texts, patterns, templates and schemas of users take time and memory
 // that the process does not have.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Grader } from '../domain/grader.ts'
@@ -69,7 +69,6 @@ export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLim
     layOutItems: run('layOutItems', reading),
     chatLines: run('chatLines', reading),
     fillChunk: run('fillChunk', filling),
-    fillSample: run('fillSample', filling),
 
     /** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */
     async compile(accountId: string, graders: readonly Grader[], field = 'graders', signal?: AbortSignal) {

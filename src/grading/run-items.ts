@@ -1,7 +1,7 @@
 // The items of a run before it is accepted: read, compared with the templates that name their parts, and laid out for the store.
 import { chunkSize, joined, type ChunkLocation } from '../domain/chunk-layout.ts'
-import { textOf, textsOf, type EvalCriterion } from '../domain/eval-criteria.ts'
 import { evalRunLimits, type EvalItem, type InputMessages } from '../domain/eval-run.ts'
+import { templatesOf, type ItemGrader } from '../domain/item-grader.ts'
 import {
   fixedCharacters,
   MissingPart,
@@ -9,6 +9,7 @@ import {
   roomForItem,
   take,
   textAt,
+  textOf,
   UnfilledText,
   whyUnfilled,
   type TemplateValues,
@@ -30,7 +31,7 @@ export type RunItems = {
   messages: InputMessages | null
   /** The characters of everything else in each item's request to the model. */
   requestCharacters: number
-  criteria: readonly EvalCriterion[]
+  graders: readonly ItemGrader[]
 }
 export type LaidOutItems = { object: Uint8Array; chunks: ChunkLocation[]; chunkSize: number; itemCount: number }
 
@@ -70,10 +71,10 @@ function templateOf(texts: readonly string[]): Template {
 function createMeasure({
   messages,
   requestCharacters,
-  criteria,
-}: Pick<RunItems, 'messages' | 'requestCharacters' | 'criteria'>) {
+  graders,
+}: Pick<RunItems, 'messages' | 'requestCharacters' | 'graders'>) {
   const conversation = templateOf(messages && 'template' in messages ? messages.template.map(textOf) : [])
-  const judged = templateOf(criteria.flatMap(textsOf))
+  const judged = templateOf(graders.flatMap(templatesOf))
   const nameCount = [conversation, judged].flatMap(({ times }) => [...times.values()]).reduce((a, b) => a + b, 0)
   const namesSample = [...judged.times.keys()].some((name) => name.startsWith('sample'))
   const isKnown = (name: string) => (messages ? name.startsWith('item') : !name.startsWith('sample.output_'))

@@ -1,21 +1,30 @@
-// The grader embedding_similarity without the model that embeds.
+// The grader `embedding_similarity`: a model that embeds both texts.
 import type { Graded } from './compile-graders.ts'
-import { cosine } from './cosine.ts'
 
-/** Each answer, then its expected text. An embedder takes no empty text. */
-export const textsToEmbed = (all: readonly Graded[]): string[] =>
-  all.flatMap(({ output, expected }) => [output, expected]).map((text) => text.trim() || ' ')
+/** Null for a text that the embedder refuses. */
+export type Embed = (texts: string[], signal: AbortSignal) => Promise<(readonly number[] | null)[]>
 
-/**
- * An empty answer is like nothing.
- * @param vectors of `textsToEmbed`; an answer without one has no score
- */
-export const similarities = (
-  all: readonly Graded[],
-  vectors: readonly (readonly number[] | null)[],
-): (number | null)[] =>
-  all.map(({ output }, index) => {
-    if (output.trim() === '') return 0
-    const [ours, theirs] = [vectors[2 * index], vectors[2 * index + 1]]
+/** An empty answer is like nothing, and an embedder takes no empty text. */
+export async function compareMeanings(
+  graded: readonly Graded[],
+  embed: Embed,
+  signal: AbortSignal,
+): Promise<(number | null)[]> {
+  const isEmpty = ({ output }: Graded) => output.trim() === ''
+  const texts = graded.flatMap((each) => (isEmpty(each) ? [] : [each.output.trim(), each.expected.trim() || ' ']))
+  const vectors = texts.length === 0 ? [] : await embed(texts, signal)
+  let at = 0
+  return graded.map((each) => {
+    if (isEmpty(each)) return 0
+    const [ours, theirs] = [vectors[at++], vectors[at++]]
     return ours && theirs ? cosine(ours, theirs) : null
   })
+}
+
+/** From 0 to 1: opposite directions say no more about an answer than unrelated ones. */
+function cosine(a: readonly number[], b: readonly number[]): number {
+  const dot = (x: readonly number[], y: readonly number[]) =>
+    x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
+  const length = Math.sqrt(dot(a, a) * dot(b, b))
+  return length === 0 ? 0 : Math.min(1, Math.max(0, dot(a, b) / length))
+}

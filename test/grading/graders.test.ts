@@ -8,9 +8,9 @@ import { defaultGraders } from '../../src/grading/default-graders.ts'
 import { compare, summarise } from '../../src/grading/summarise.ts'
 
 function scoreOf(grader: Grader, output: string, expected = ''): number | null {
-  const [compiled] = compileGraders([grader])
-  assert(compiled && 'score' in compiled)
-  return compiled.score({ input: '', expected, output })
+  const [score] = compileGraders([grader])
+  assert(score)
+  return score({ input: '', expected, output })
 }
 
 test('scores numbers within a tolerance, by the last number of each text', () => {

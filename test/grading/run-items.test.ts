@@ -1,17 +1,15 @@
 // The items of a run before it is accepted: what is refused, and how they are laid out.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EvalCriterion } from '../../src/domain/eval-criteria.ts'
 import { evalRunLimits, type EvalItem } from '../../src/domain/eval-run.ts'
 import { layOutItems, type RunItems } from '../../src/grading/run-items.ts'
 
 const linesOf = (items: readonly unknown[]) => Buffer.from(items.map((item) => `${JSON.stringify(item)}\n`).join(''))
 const template = (content: string) => ({ template: [{ role: 'user' as const, content }] })
-const criterion = (input: string) =>
-  EvalCriterion.parse({ type: 'string_check', name: 'c', operation: 'eq', input, reference: 'a' })
+const grader = (output: string) => ({ type: 'equals', template: { output, expected: 'a' }, threshold: 1 }) as const
 
 const layOut = (items: readonly unknown[], more: Partial<RunItems> = {}) =>
-  layOutItems({ lines: linesOf(items), isFile: false, messages: null, requestCharacters: 0, criteria: [], ...more })
+  layOutItems({ lines: linesOf(items), isFile: false, messages: null, requestCharacters: 0, graders: [], ...more })
 
 const items = (count: number, characters: number): EvalItem[] =>
   Array.from({ length: count }, (_, at) => ({ item: { at, text: 'x'.repeat(characters) } }))
@@ -31,27 +29,27 @@ test('chunks can be read alone, and hold fewer items where these or their conver
 test('a run is refused when its texts have too many characters, for one item or for all', () => {
   const long = '{{item.text}}'.repeat(40)
   assert.throws(() => layOut(items(2, 60_000), { messages: template(long) }), /Item 0 .* is too long for the texts/)
-  assert.throws(() => layOut(items(2, 60_000), { criteria: [criterion(long)] }), /more than 2097152 characters/)
+  assert.throws(() => layOut(items(2, 60_000), { graders: [grader(long)] }), /more than 2097152 characters/)
   assert.throws(
     () => layOut(items(600, 60_000), { messages: template('{{item.text}}'.repeat(34)) }),
     /its texts have more than 1073741824 characters in all/,
   )
   const many = '{{item.at}}'.repeat(1800)
-  const criteria = Array.from({ length: 6 }, () => criterion(many))
-  assert.throws(() => layOut(items(1000, 1), { criteria }), /its templates name more than 10000000 parts/)
-  assert.equal(layOut(items(900, 1), { criteria }).itemCount, 900)
+  const graders = Array.from({ length: 6 }, () => grader(many))
+  assert.throws(() => layOut(items(1000, 1), { graders }), /its templates name more than 10000000 parts/)
+  assert.equal(layOut(items(900, 1), { graders }).itemCount, 900)
 })
 
 test('parts of a sample are known once the model has answered', () => {
-  const criteria = [criterion('{{sample.model}} {{sample.output_json.a}} {{item.at}}')]
-  assert.equal(layOut(items(1, 1), { criteria, messages: template('{{item.text}}') }).itemCount, 1)
-  assert.throws(() => layOut(items(1, 1), { criteria }), /Item 0 of data_source.source lacks a part: {{sample.model}}/)
+  const graders = [grader('{{sample.model}} {{sample.output_json.a}} {{item.at}}')]
+  assert.equal(layOut(items(1, 1), { graders, messages: template('{{item.text}}') }).itemCount, 1)
+  assert.throws(() => layOut(items(1, 1), { graders }), /Item 0 of data_source.source lacks a part: {{sample.model}}/)
 })
 
 test('a file is refused by its line', () => {
   const file = (text: string | Buffer) =>
     layOutItems({
-      ...{ lines: Buffer.from(text), isFile: true, messages: null, requestCharacters: 0, criteria: [] },
+      ...{ lines: Buffer.from(text), isFile: true, messages: null, requestCharacters: 0, graders: [] },
     })
   const good = JSON.stringify({ item: { a: 1 } })
   assert.equal(file(`\ufeff${good}\r\n\n  \n${good}`).itemCount, 2)

@@ -166,19 +166,19 @@ export const OutputItemListQuery = z.strictObject({
 })
 
 export function runOf(evaluation: EvalRun): z.output<typeof EvalRunObject> {
-  const { id, evalId, run, status, message, request, rowCount, summary } = evaluation
+  const { id, evalId, spec, status, message, request, rowCount, summary } = evaluation
   const { outcomes, criteria = [], usage = null } = summary?.run ?? {}
-  const model = run.sampling ? (request.models[0]?.name ?? null) : null
+  const model = spec.sampling ? (request.models[0]?.name ?? null) : null
   return {
     id: idOf('evalrun', id),
     object: 'eval.run',
     eval_id: idOf('eval', evalId),
     created_at: seconds(evaluation.createdAt),
     status: words[status],
-    name: run.name,
+    name: spec.name,
     model,
-    metadata: run.metadata,
-    data_source: run.dataSource,
+    metadata: spec.metadata,
+    data_source: spec.dataSource,
     report_url: null,
     result_counts: {
       total: rowCount ?? 0,
@@ -208,9 +208,9 @@ const usageOf = (model: string, { invocations, ...counts }: Usage) => ({
 const outputItemId = (runId: string, index: number) => `${idOf('outputitem', runId)}_${index}`
 
 export function outputItemOf(evaluation: EvalRun, item: OutputItem): z.output<typeof OutputItemObject> {
-  const { id, evalId, run, createdAt } = evaluation
+  const { id, evalId, spec, createdAt } = evaluation
   const { sample, error, results } = item.judged
-  const fields = (run.sampling?.fields ?? {}) as Partial<
+  const fields = (spec.sampling?.fields ?? {}) as Partial<
     Record<'temperature' | 'top_p' | 'seed' | 'max_completion_tokens', number>
   >
   const output = {

@@ -1,6 +1,5 @@
 // Where a run of an eval takes its items from, and how a model is asked about them.
 import { z } from 'zod'
-import { TemplateMessages } from '../../domain/eval-criteria.ts'
 import { evalRunLimits, type InputMessages } from '../../domain/eval-run.ts'
 import { isReference } from '../../domain/item-template.ts'
 import { ServiceError } from '../../domain/service-error.ts'
@@ -9,6 +8,7 @@ import type { CreateRunInput } from '../../services/eval-runs/create.ts'
 import { validateBody } from '../kit/validation.ts'
 import { ModelName } from '../lamini/schemas/prompt.ts'
 import { ChatRequest } from './chat-schemas.ts'
+import { TemplateMessages } from './eval-criteria.ts'
 import { chatOf, ResponseRequest } from './response-schemas.ts'
 import { readShapes } from './shapes.ts'
 

@@ -7,6 +7,7 @@ import { findRun, noRun } from '../../services/eval-runs/find.ts'
 import { findOutputItem, listOutputItems } from '../../services/eval-runs/list-items.ts'
 import { listRuns } from '../../services/eval-runs/list.ts'
 import { defineRoute } from '../kit/route.ts'
+import { gradersOf } from './eval-criteria.ts'
 import { readDataSource } from './eval-run-source.ts'
 import {
   EvalRunDeleted,
@@ -54,7 +55,7 @@ export const evalRunRoutes = [
     async handle({ caller: ctx, params, body, idempotency, signal }) {
       const read = await readDataSource(ctx, body.data_source, signal)
       const evalId = evalIdIn(params.eval_id)
-      const input = { evalId, name: body.name ?? null, metadata: body.metadata ?? null, ...read }
+      const input = { evalId, name: body.name ?? null, metadata: body.metadata ?? null, gradersOf, ...read }
       return runOf(await createRun({ ctx, input, idempotency }))
     },
   }),

@@ -1,11 +1,11 @@
 // Evals as OpenAI's API writes them.
 import { z } from 'zod'
-import { EvalCriteria, EvalCriterion } from '../../domain/eval-criteria.ts'
 import type { Eval } from '../../domain/eval-run.ts'
 import { keepsEmpty } from '../kit/empty-fields.ts'
 import { named } from '../kit/named-schemas.ts'
 import { queryInt, queryText } from '../kit/params.ts'
 import { Metadata } from '../lamini/schemas/metadata.ts'
+import { EvalCriteria, EvalCriterion } from './eval-criteria.ts'
 import { seconds } from './generation.ts'
 import { idOf } from './ids.ts'
 
@@ -107,7 +107,7 @@ export const evalOf = ({ id, name, createdAt, definition, metadata }: Eval): z.o
   name,
   created_at: seconds(createdAt),
   data_source_config: { type: 'custom', schema: wholeSchema(definition) },
-  testing_criteria: definition.criteria,
+  testing_criteria: definition.criteria as EvalCriterion[],
   metadata,
 })
 

@@ -5,6 +5,7 @@ import { findEval, noEval } from '../../services/evals/find.ts'
 import { listEvals } from '../../services/evals/list.ts'
 import { updateEval } from '../../services/evals/update.ts'
 import { defineRoute } from '../kit/route.ts'
+import { gradersOf } from './eval-criteria.ts'
 import { EvalChange, EvalDeleted, EvalList, EvalListQuery, EvalObject, evalOf, EvalRequest } from './eval-schemas.ts'
 import { pageOf } from './files.ts'
 import { requireUuid } from './ids.ts'
@@ -34,8 +35,10 @@ export const evalRoutes = [
     response: EvalObject,
     async handle({ caller: ctx, body, idempotency }) {
       const { item_schema: itemSchema, include_sample_schema: includesSample } = body.data_source_config
-      const definition = { itemSchema, includesSample: includesSample ?? false, criteria: body.testing_criteria }
-      const input = { name: body.name ?? '', metadata: metadataOf(body.metadata), definition }
+      const { testing_criteria: criteria } = body
+      const definition = { itemSchema, includesSample: includesSample ?? false, criteria }
+      const head = { name: body.name ?? '', metadata: metadataOf(body.metadata) }
+      const input = { ...head, definition, graders: gradersOf(criteria) }
       return evalOf(await createEval({ ctx, input, idempotency }))
     },
   }),

@@ -1,8 +1,8 @@
 // Runs of graders, as OpenAI's API of fine-tuning writes them.
 import { z } from 'zod'
-import { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
-import type { GraderProblem, GraderRun } from '../../services/graders/run.ts'
+import type { GraderRun } from '../../services/graders/run.ts'
 import { named } from '../kit/named-schemas.ts'
+import { FineTuningGrader } from './fine-tuning-grader.ts'
 
 const grader = FineTuningGrader.describe('How a sample is scored')
 
@@ -61,22 +61,25 @@ export const GraderRunObject = named(
 
 export function graderRunOf(
   { name, type }: FineTuningGrader,
-  { reward, problems, details, outcomes }: GraderRun,
+  { reward, scored }: GraderRun,
   seconds: number,
 ): z.output<typeof GraderRunObject> {
-  const has = (problem: GraderProblem) => problems.includes(problem)
-  const subRewards = Object.fromEntries(Object.entries(outcomes).map(([each, outcome]) => [each, outcome.reward]))
+  const failed = scored.flatMap(({ found }) => (found.score === null ? [found] : []))
+  const has = (wanted: (typeof failed)[number]['problem']) => failed.some(({ problem }) => problem === wanted)
+  const subRewards =
+    type === 'multi' ? Object.fromEntries(scored.map((each) => [each.name, each.found.score ?? 0])) : {}
   const tokens: Record<string, number> = {}
-  for (const outcome of Object.values(outcomes))
-    if (outcome.model !== undefined) tokens[outcome.model] = (tokens[outcome.model] ?? 0) + outcome.tokens
+  for (const { grader, found } of scored)
+    if (grader.type === 'judge' && found.tokens !== undefined)
+      tokens[grader.model] = (tokens[grader.model] ?? 0) + found.tokens
   const models = Object.keys(tokens)
   return {
-    reward,
+    reward: reward ?? 0,
     metadata: {
       name,
       type,
       errors: {
-        formula_parse_error: has('formula'),
+        formula_parse_error: reward === null,
         sample_parse_error: has('sample is no JSON'),
         truncated_observation_error: false,
         unresponsive_reward_error: false,
@@ -87,16 +90,16 @@ export function graderRunOf(
         python_grader_runtime_error: false,
         python_grader_runtime_error_details: null,
         model_grader_server_error: has('judge refused'),
-        model_grader_server_error_details: details,
+        model_grader_server_error_details: failed.find(({ problem }) => problem === 'judge refused')?.error ?? null,
         model_grader_refusal_error: false,
         model_grader_parse_error: has('judge without a verdict'),
       },
       execution_time: seconds,
-      scores: type === 'multi' ? subRewards : {},
+      scores: subRewards,
       token_usage: models.length === 0 ? null : Object.values(tokens).reduce((sum, count) => sum + count, 0),
       sampled_model_name: models.length === 1 ? (models[0] ?? null) : null,
     },
-    sub_rewards: type === 'multi' ? subRewards : {},
+    sub_rewards: subRewards,
     model_grader_token_usage_per_model: tokens,
   }
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Ctx } from '../../services/context.ts'
-import { runGrader, type Ask } from '../../services/graders/run.ts'
+import { runGrader } from '../../services/graders/run.ts'
 import { validateGrader } from '../../services/graders/validate.ts'
 import { defineRoute } from '../kit/route.ts'
 import { createLineAnswers } from './batch-lines.ts'
+import { rewardOf } from './fine-tuning-grader.ts'
 import {
   GraderRunObject,
   graderRunOf,
@@ -29,8 +30,8 @@ export const graderRoutes = [
     async handle({ caller: ctx, body, signal }) {
       const { grader, item, model_sample: modelSample } = body
       const startedMs = performance.now()
-      const input = { grader, item: item ?? {}, modelSample }
-      const run = await runGrader({ ctx, input, ask: asking(ctx, signal), signal })
+      const input = { reward: rewardOf(grader), item: item ?? {}, modelSample }
+      const run = await runGrader({ ctx, input, ask: asking(ctx), signal })
       return graderRunOf(grader, run, (performance.now() - startedMs) / 1000)
     },
   }),
@@ -45,27 +46,19 @@ export const graderRoutes = [
     errorStatuses: [404],
     response: GraderValidated,
     async handle({ caller: ctx, body: { grader } }) {
-      await validateGrader({ ctx, input: { grader } })
+      await validateGrader({ ctx, input: rewardOf(grader) })
       return { grader }
     },
   }),
 ]
 
 /** A judge is asked as by a line of a batch, so what the model refuses comes as an answer. */
-function asking(ctx: Ctx, signal: AbortSignal): Ask {
-  const { deps, accountId, apiKeyId } = ctx
+function asking({ deps, accountId, apiKeyId }: Ctx) {
   const answerLine = createLineAnswers(deps, deps.log)
-  return async (body) => {
-    const line = JSON.stringify({ custom_id: 'grader', method: 'POST', url: chat, body })
-    const answered = await answerLine({ id: randomUUID(), accountId, apiKeyId, endpoint: chat, line }, signal)
-    const { body: said } = (JSON.parse(answered.text) as { response: { body: Said } }).response
-    if (answered.isError) return { refusal: said.error?.message ?? 'The model refused the request.' }
-    return { text: said.choices?.[0]?.message.content ?? '', tokens: said.usage?.total_tokens ?? 0 }
+  return async (lines: readonly string[], _start: number, signal: AbortSignal) => {
+    const answered = lines.map((line) =>
+      answerLine({ id: randomUUID(), accountId, apiKeyId, endpoint: chat, line }, signal),
+    )
+    return { values: (await Promise.all(answered)).map(({ text }) => `${text}\n`).join('') }
   }
-}
-
-type Said = {
-  error?: { message?: string }
-  choices?: { message: { content: string | null } }[]
-  usage?: { total_tokens: number }
 }

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { isJudge, type EvalCriterion } from '../../domain/eval-criteria.ts'
-import { evalRunLimits, type EvalRunRequest, type InputMessages } from '../../domain/eval-run.ts'
+import { evalRunLimits, type EvalRunRequest, type GradersOf, type InputMessages } from '../../domain/eval-run.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { Ctx } from '../context.ts'
 import { acceptWork } from '../durable-work/accept.ts'
 import { findEval, noEval } from '../evals/find.ts'
-import { completionModel, requireRoomForAnswers } from '../evaluations/create.ts'
+import { completionModel, pinJudges, requireRoomForAnswers } from '../evaluations/create.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { storeThenCommit } from '../store-then-commit.ts'
@@ -15,6 +14,7 @@ import { readItems, type ItemSource } from './read-items.ts'
 
 export type CreateRunInput = Pick<EvalRunRequest, 'evalId' | 'metadata' | 'dataSource'> & {
   name: string | null
+  gradersOf: GradersOf
   source: ItemSource
   /** Null when each item brings its sample. */
   sampling: { model: string; messages: InputMessages; fields: Record<string, unknown> } | null
@@ -45,10 +45,10 @@ export async function createRun({
       ...(await readItems(ctx, input.source)),
       messages: messages ?? null,
       requestCharacters: fields ? JSON.stringify(fields).length : 0,
-      criteria: definition.criteria,
+      graders: input.gradersOf(definition.criteria),
     })
     const modelName = input.sampling ? await completionModel(ctx, model, 'data_source.model') : ''
-    const criteria = await withResolvedJudges(ctx, definition.criteria)
+    const criteria = await pinJudges(ctx, definition.criteria, (at) => `testing_criteria[${at}].model`)
     const run: EvalRunRequest = {
       evalId,
       name: input.name ?? name,
@@ -105,15 +105,4 @@ function requireShortRequest(dataSource: Record<string, unknown>) {
       'data_source',
       `data_source must have at most ${most} characters of JSON without its items. Shorten input_messages or sampling_params.`,
     )
-}
-
-async function withResolvedJudges(ctx: Ctx, criteria: readonly EvalCriterion[]): Promise<EvalCriterion[]> {
-  const resolved = []
-  for (const [index, criterion] of criteria.entries())
-    resolved.push(
-      isJudge(criterion)
-        ? { ...criterion, model: await completionModel(ctx, criterion.model, `testing_criteria[${index}].model`) }
-        : criterion,
-    )
-  return resolved
 }

@@ -3,7 +3,8 @@ import type { ModelEvaluation } from '../../domain/model-evaluation.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 
-export type EvalRun = ModelEvaluation & { evalId: string; run: EvalRunRequest }
+/** `spec`: what was asked for, as it was accepted. */
+export type EvalRun = ModelEvaluation & { evalId: string; spec: EvalRunRequest }
 
 export const noRun = () => new ServiceError('not_found', 'There is no such run of this eval.')
 
@@ -24,5 +25,5 @@ export async function findRun({
 export function asRun(evaluation: ModelEvaluation): EvalRun {
   const { evalId, request } = evaluation
   if (evalId === null || !request.run) throw noRun()
-  return { ...evaluation, evalId, run: request.run }
+  return { ...evaluation, evalId, spec: request.run }
 }

@@ -1,12 +1,12 @@
 import {
+  itemChunks,
   messagesOf,
   outcomeOf,
-  runChunkSize,
   type EvalItem,
+  type ItemChunk,
   type ItemOutcome,
   type JudgedItem,
 } from '../../domain/eval-run.ts'
-import { UnfilledText } from '../../domain/item-template.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { noRun, type EvalRun } from './find.ts'
@@ -32,12 +32,11 @@ export async function listOutputItems({
 }): Promise<{ items: OutputItem[]; hasMore: boolean }> {
   const found: OutputItem[] = []
   let left = pageCharacters
-  const size = runChunkSize(run.run)
-  const chunks = [...run.run.chunks.keys()]
+  const { chunkSize } = run.spec
+  const chunks = itemChunks(run.spec)
   const isBeyond = (index: number) => after === null || (isOldestFirst ? index > after : index < after)
   for (const chunk of isOldestFirst ? chunks : chunks.toReversed()) {
-    const [first, last] = [chunk * size, (chunk + 1) * size - 1]
-    if (!isBeyond(first) && !isBeyond(last)) continue
+    if (!isBeyond(chunk.start) && !isBeyond(chunk.start + chunkSize - 1)) continue
     const judged = await readChunk(ctx, run, chunk)
     for (const item of isOldestFirst ? judged : judged.toReversed()) {
       if (!isBeyond(item.index) || (outcome !== null && item.outcome !== outcome)) continue
@@ -50,15 +49,8 @@ export async function listOutputItems({
   return { items: found, hasMore: false }
 }
 
-/** Empty for an item of an older release that is longer than a conversation may be by now. */
-function saidTo({ run: { sampling } }: EvalRun, source: EvalItem): unknown {
-  try {
-    return sampling ? messagesOf(sampling.messages, source) : []
-  } catch (error) {
-    if (error instanceof UnfilledText) return []
-    throw error
-  }
-}
+const saidTo = ({ spec: { sampling } }: EvalRun, source: EvalItem): unknown =>
+  sampling ? messagesOf(sampling.messages, source) : []
 
 const charactersOf = ({ said, source, judged }: OutputItem) =>
   JSON.stringify([said, source.item, judged.results]).length + (judged.output?.length ?? 0)
@@ -71,25 +63,22 @@ export async function findOutputItem({
   ctx: Ctx
   input: { run: EvalRun; index: number }
 }): Promise<OutputItem> {
-  const chunk = Math.floor(index / runChunkSize(run.run))
-  const item = (await readChunk(ctx, run, chunk)).find((each) => each.index === index)
+  const chunk = itemChunks(run.spec).findLast(({ start }) => start <= index)
+  const item = chunk && (await readChunk(ctx, run, chunk)).find((each) => each.index === index)
   if (!item) throw new ServiceError('not_found', 'There is no such output item, or it is not judged yet.')
   return { ...item, said: saidTo(run, item.source) }
 }
 
 async function readChunk(
   { deps }: Ctx,
-  { id, rowsKey, run }: EvalRun,
-  chunk: number,
+  { id, rowsKey }: EvalRun,
+  { start, offset, sizeBytes }: ItemChunk,
 ): Promise<Omit<OutputItem, 'said'>[]> {
-  const location = run.chunks[chunk]
-  const start = chunk * runChunkSize(run)
-  const judged =
-    location && (await deps.database.modelEvaluations.findChunk<JudgedItem>({ evaluationId: id, model: 0, start }))
-  if (!location || !judged || rowsKey === null) return []
-  const { bytes } = await deps.storage.readRange(rowsKey, { offset: location.offset, limit: location.sizeBytes })
+  const judged = await deps.database.modelEvaluations.findChunk<JudgedItem>({ evaluationId: id, model: 0, start })
+  if (!judged || rowsKey === null) return []
+  const { bytes } = await deps.storage.readRange(rowsKey, { offset, limit: sizeBytes })
   // Retention removes the items before the run.
-  if (bytes.length < location.sizeBytes) throw noRun()
+  if (bytes.length < sizeBytes) throw noRun()
   const sources = JSON.parse(bytes.toString()) as EvalItem[]
   return judged.map((each, at) => ({
     index: start + at,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { isJudge, textsOf } from '../../domain/eval-criteria.ts'
 import { evalLimits, type Eval, type EvalDefinition } from '../../domain/eval-run.ts'
+import { templatesOf, type ItemGrader } from '../../domain/item-grader.ts'
 import { referencesIn } from '../../domain/item-template.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { recordAudit } from '../audit/record.ts'
@@ -11,21 +11,21 @@ import { requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { findEval } from './find.ts'
 
 /**
- * Keeps criteria for runs.
+ * Keeps criteria for runs. `graders`: those that the criteria mean.
  * @throws ServiceError invalid_input naming the field in OpenAI's words, model_not_found, quota_exceeded
  */
 export async function createEval({
   ctx,
-  input: { name, metadata, definition },
+  input: { name, metadata, definition, graders },
   idempotency,
 }: {
   ctx: Ctx
-  input: { name: string; metadata: Eval['metadata']; definition: EvalDefinition }
+  input: Pick<Eval, 'name' | 'metadata' | 'definition'> & { graders: readonly ItemGrader[] }
   idempotency: Idempotency
 }): Promise<Eval> {
   const { accountId, deps } = ctx
   const { id } = await once<{ id: string }>(ctx, idempotency, async (answer) => {
-    await requireUsable(ctx, definition)
+    await requireUsable(ctx, definition, graders)
     await requireRoomInDatabase(ctx)
     const id = randomUUID()
     return deps.database.transaction(async (tx) => {
@@ -39,16 +39,16 @@ export async function createEval({
   return findEval({ ctx, input: { id } })
 }
 
-async function requireUsable(ctx: Ctx, definition: EvalDefinition) {
-  const { itemSchema, includesSample, criteria } = definition
+async function requireUsable(ctx: Ctx, definition: EvalDefinition, graders: readonly ItemGrader[]) {
+  const { itemSchema, includesSample } = definition
   if (JSON.stringify(definition).length > evalLimits.definitionCharacters)
     throw invalidInput(
       'testing_criteria',
       `item_schema and testing_criteria must have at most ${evalLimits.definitionCharacters} characters of JSON together.`,
     )
   await requireSchema(ctx, itemSchema)
-  for (const [index, criterion] of criteria.entries()) {
-    const namesSample = textsOf(criterion)
+  for (const [index, grader] of graders.entries()) {
+    const namesSample = templatesOf(grader)
       .flatMap(referencesIn)
       .some((name) => name.startsWith('sample'))
     if (namesSample && !includesSample)
@@ -56,7 +56,7 @@ async function requireUsable(ctx: Ctx, definition: EvalDefinition) {
         `testing_criteria[${index}]`,
         `testing_criteria[${index}] names parts of the sample, so data_source_config.include_sample_schema must be true.`,
       )
-    if (isJudge(criterion)) await completionModel(ctx, criterion.model, `testing_criteria[${index}].model`)
+    if (grader.type === 'judge') await completionModel(ctx, grader.model, `testing_criteria[${index}].model`)
   }
 }
 

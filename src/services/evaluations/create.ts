@@ -68,18 +68,11 @@ async function resolveRequest(
     const modelName = await completionModel(ctx, name, `models[${index}]`)
     resolved.push({ name, modelName, ...((await readsPlainText(ctx, modelName)) && { specialTokens: false }) })
   }
-  return { models: resolved, graders: graders && (await withResolvedJudges(ctx, graders)), maxTokens }
-}
-
-async function withResolvedJudges(ctx: Ctx, graders: readonly Grader[]): Promise<Grader[]> {
-  const resolved = []
-  for (const [index, grader] of graders.entries())
-    resolved.push(
-      grader.type === 'model'
-        ? { ...grader, model: await completionModel(ctx, grader.model, `graders[${index}].model`) }
-        : grader,
-    )
-  return resolved
+  return {
+    models: resolved,
+    graders: graders && (await pinJudges(ctx, graders, (at) => `graders[${at}].model`)),
+    maxTokens,
+  }
 }
 
 /** Whether the model was trained on prompts in which special tokens do not act. It is asked as it was trained. */
@@ -96,6 +89,20 @@ export async function completionModel(ctx: Ctx, name: string, path: string): Pro
   if (baseModel.task !== 'completion')
     throw invalidInput(path, `"${name}" is an embedding model and cannot complete prompts.`)
   return adapter ? (await pinModel(ctx, name)).modelName : baseModel.name
+}
+
+/** Graders whose models are those that the names mean now. @param pathOf the place of a model's name in the request */
+export async function pinJudges<T extends { type: string; model?: string }>(
+  ctx: Ctx,
+  graders: readonly T[],
+  pathOf: (index: number) => string,
+): Promise<T[]> {
+  const pinned: T[] = []
+  for (const [index, grader] of graders.entries()) {
+    const { model } = grader
+    pinned.push(model === undefined ? grader : { ...grader, model: await completionModel(ctx, model, pathOf(index)) })
+  }
+  return pinned
 }
 
 /** Exact in a transaction that holds the account. @throws ServiceError quota_exceeded */

@@ -3,7 +3,7 @@ import type { JobScores } from '../../domain/model-evaluation.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
 import type { Grading } from '../../grading/grading-threads.ts'
-import { similarities, textsToEmbed } from '../../grading/similarity.ts'
+import { scoreAnswers } from '../../grading/score.ts'
 import { compare, summarise } from '../../grading/summarise.ts'
 import type { Database } from '../../repositories/database.ts'
 import { neededTooMuchMemory } from '../../worker-thread-pool.ts'
@@ -35,13 +35,11 @@ async function scoreEvaluation(
   const expected = rows.map((row) => row.expected)
   const graders = wanted ?? (await grading.defaultGraders(accountId, expected))
   const names = graders.map(graderName)
+  const own = { accountId, grading, embed: (texts: string[]) => embed(accountId, texts) }
   const scoresOf = async (side: 'tuned' | 'base'): Promise<Scores[]> => {
-    const graded = rows.map(({ input, expected, [side]: output }) => ({ input, expected, output }))
-    const columns = await grading.score(accountId, { graders, graded })
-    for (const [at, { type }] of graders.entries())
-      if (type === 'embedding_similarity')
-        columns[at] = similarities(graded, await embed(accountId, textsToEmbed(graded)))
-    return rows.map((_, row) => Object.fromEntries(names.map((name, at) => [name, columns[at]?.[row] ?? null])))
+    const answers = rows.map((row) => ({ output: row[side], error: null }))
+    const scored = await scoreAnswers(own, { graders, rows, answers }, new AbortController().signal)
+    return scored.map(({ scores }) => scores)
   }
   const [tuned, base] = [await scoresOf('tuned'), await scoresOf('base')]
   return { graders, tuned, base, summary: Object.fromEntries(names.map((name) => [name, figures(name, tuned, base)])) }

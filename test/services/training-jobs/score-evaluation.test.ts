@@ -25,10 +25,7 @@ function scoring() {
   const keptFigures: [string, object][] = []
   const score: Grading['score'] = (_accountId, { graders, graded }) => {
     calls++
-    const scores = compileGraders(graders).map((each) =>
-      graded.map((answer) => ('score' in each ? each.score(answer) : null)),
-    )
-    return Promise.resolve(scores)
+    return Promise.resolve(compileGraders(graders).map((score) => graded.map((answer) => score?.(answer) ?? null)))
   }
   const scoresOf = createEvaluationScores({
     grading: { score, defaultGraders: chooseDefaults },

@@ -1,10 +1,11 @@
 // Graders that ask a model: what the model is asked, and what becomes of a refusal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createScoring } from '../../activities/evaluation-scores.ts'
 import type { Infer } from '../../activities/batch-answers.ts'
+import { gradingModels } from '../../activities/grading-models.ts'
 import type { Grader } from '../../src/domain/grader.ts'
 import { invalidInput } from '../../src/domain/service-error.ts'
+import { scoreAnswers } from '../../src/grading/score.ts'
 
 const rows = ['a', 'b', 'c'].map((input) => ({ input, expected: `${input}!` }))
 const answers = [
@@ -12,15 +13,12 @@ const answers = [
   { output: ' ', error: null },
   { output: null, error: 'too long' },
 ]
-const asker = { accountId: 'account', apiKeyId: 'key' }
+const asker = { id: 'evaluation', accountId: 'account', apiKeyId: 'key' }
 
-function scoring(graders: Grader[], infer: Partial<Infer>) {
-  const score = () => Promise.resolve(graders.map(() => answers.map(() => null)))
-  return createScoring(graders, { infer: infer as Infer, grading: { score, fillChunk: () => assert.fail() } }, asker)(
-    rows,
-    answers,
-    new AbortController().signal,
-  )
+function scoring(graders: Grader[], infer: Partial<Infer>, of = { rows, answers }) {
+  const grading = { score: () => assert.fail('no grader is a function') }
+  const models = gradingModels(infer as Infer, asker)
+  return scoreAnswers({ accountId: 'account', grading, ...models }, { graders, ...of }, new AbortController().signal)
 }
 
 test('a judge gives a share of the highest score, and none to a row that was refused', async () => {
@@ -71,9 +69,7 @@ test('a judge is asked for long rows a few at a time, and not at all for a promp
     return Promise.resolve({ outputs: prompts.map(() => ({ score: 4 })), finishReasons: prompts.map(() => 'stop') })
   }
   const judge = { type: 'model', model: 'm', prompt: '{input}{input}', max_score: 4 } as const
-  const grading = { score: () => Promise.resolve([[null, null, null]]), fillChunk: () => assert.fail() }
-  const score = createScoring([judge], { infer: { complete } as unknown as Infer, grading }, asker)
-  const scored = await score(long, given, new AbortController().signal)
+  const scored = await scoring([judge], { complete }, { rows: long, answers: given })
   assert.deepEqual(
     scored.map(({ scores }) => scores['model']),
     [1, 1, null],

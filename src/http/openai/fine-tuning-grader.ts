@@ -1,7 +1,8 @@
-// Graders as OpenAI's fine-tuning has them: each gives a sample a reward, and one may combine the rewards of others.
+// Graders of fine-tuning in OpenAI's words, and the rewards that they mean.
 import { z } from 'zod'
-import { LabelModel, ScoreModel, StringCheck, TextSimilarity, unknownType } from './eval-criteria.ts'
-import { FormulaError, parseFormula } from './formula.ts'
+import { FormulaError, parseFormula } from '../../domain/formula.ts'
+import type { Reward } from '../../domain/item-grader.ts'
+import { graderOf, LabelModel, ScoreModel, StringCheck, TextSimilarity, unknownType } from './eval-criteria.ts'
 
 const maxGraders = 10
 const known = ['string_check', 'text_similarity', 'score_model', 'label_model', 'multi'] as const
@@ -16,7 +17,6 @@ const singles = [
   LabelModel,
 ] as const
 const SingleGrader = z.discriminatedUnion('type', singles, unknownType(known.slice(0, -1)))
-export type SingleGrader = z.output<typeof SingleGrader>
 
 const MultiGrader = z.strictObject({
   type: z.literal('multi').describe('Combines the rewards of other graders'),
@@ -40,9 +40,10 @@ export const FineTuningGrader = z
   .discriminatedUnion('type', [...singles, MultiGrader], unknownType(known))
   .superRefine((grader, context) => {
     const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message })
-    for (const { path, grader: single } of singlesIn(grader))
+    const placed = grader.type === 'multi' ? Object.entries(grader.graders) : [['', grader] as const]
+    for (const [name, single] of placed)
       if (single.type === 'label_model' && !single.passing_labels.every((each) => single.labels.includes(each)))
-        refuse([...path, 'passing_labels'], 'must be some of labels')
+        refuse([...(name === '' ? [] : ['graders', name]), 'passing_labels'], 'must be some of labels')
     if (grader.type === 'multi') {
       const problem = formulaProblem(grader.calculate_output, Object.keys(grader.graders))
       if (problem !== null) refuse(['calculate_output'], problem)
@@ -60,10 +61,10 @@ function formulaProblem(text: string, names: string[]): string | null {
   }
 }
 
-type Placed = { path: string[]; grader: SingleGrader }
-
-/** The graders that score a sample, with their places in the grader of the request. */
-export const singlesIn = (grader: FineTuningGrader): Placed[] =>
+export const rewardOf = (grader: FineTuningGrader): Reward =>
   grader.type === 'multi'
-    ? Object.entries(grader.graders).map(([name, single]) => ({ path: ['graders', name], grader: single }))
-    : [{ path: [], grader }]
+    ? {
+        graders: Object.fromEntries(Object.entries(grader.graders).map(([name, single]) => [name, graderOf(single)])),
+        formula: grader.calculate_output,
+      }
+    : { graders: { [grader.name]: graderOf(grader) }, formula: null }

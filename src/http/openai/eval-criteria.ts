@@ -1,7 +1,9 @@
-// Testing criteria of evals, in OpenAI's words: what is compared or judged, and what passes.
+// Testing criteria of evals in OpenAI's words, and the graders that they mean.
 import { z } from 'zod'
-import type { Grader } from './grader.ts'
-import { isReference, maxReferenceLength, referencesIn } from './item-template.ts'
+import type { StoredCriterion } from '../../domain/eval-run.ts'
+import type { Grader } from '../../domain/grader.ts'
+import type { ItemGrader } from '../../domain/item-grader.ts'
+import { isReference, maxReferenceLength, referencesIn } from '../../domain/item-template.ts'
 
 const templateError = `may name parts as {{item.name}} and {{sample.output_text}} only, in at most ${maxReferenceLength} characters each`
 const template = () =>
@@ -17,7 +19,7 @@ const TextPart = z.strictObject({
 })
 
 /** A message of a template. Its texts may name parts of the item. */
-export const TemplateMessage = z.strictObject({
+const TemplateMessage = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant']).describe('Who says the message'),
   content: z
     .union(
@@ -34,15 +36,8 @@ export const TemplateMessage = z.strictObject({
     .describe('The text, or its parts; {{item.name}} stands for a part of the item'),
   type: z.literal('message').optional().describe('Always message; may be left out'),
 })
-export type TemplateMessage = z.output<typeof TemplateMessage>
 
 export const TemplateMessages = z.array(TemplateMessage).min(1).max(100)
-
-/** The text of a message, with its names. */
-export function textOf({ content }: TemplateMessage): string {
-  const parts = Array.isArray(content) ? content : [content]
-  return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('')
-}
 
 const name = z.string().min(1).max(64).describe('The name of the criterion, which its results carry')
 const model = z.string().min(1).max(256).describe('The model that judges: a base or tuned completion model')
@@ -150,7 +145,6 @@ export const EvalCriterion = z.discriminatedUnion(
   unknownType(known),
 )
 export type EvalCriterion = z.output<typeof EvalCriterion>
-export type Judge = Extract<EvalCriterion, { model: string }>
 
 export const EvalCriteria = z
   .array(EvalCriterion)
@@ -166,33 +160,40 @@ export const EvalCriteria = z
     })
   })
 
-export const isJudge = (criterion: EvalCriterion): criterion is Judge =>
-  criterion.type === 'score_model' || criterion.type === 'label_model'
+type Criterion =
+  | EvalCriterion
+  | (Omit<z.output<typeof TextSimilarity>, 'pass_threshold'> & { pass_threshold?: number | null | undefined })
 
-type TextCriterion = z.output<typeof StringCheck> | Omit<z.output<typeof TextSimilarity>, 'pass_threshold'>
+/** @param criteria those of an eval or of a run, as they are stored */
+export const gradersOf = (criteria: readonly StoredCriterion[]): ItemGrader[] =>
+  (criteria as readonly EvalCriterion[]).map(graderOf)
 
-/** Our grader of a criterion that compares texts. */
-export const graderOf = (criterion: TextCriterion): Grader =>
-  criterion.type === 'string_check' ? checks[criterion.operation] : similarities[criterion.evaluation_metric]
-
-/** The texts of a criterion, in which parts are named. */
-export const textsOf = (criterion: EvalCriterion): string[] =>
-  isJudge(criterion) ? criterion.input.map(textOf) : [criterion.input, criterion.reference]
-
-export const rangeOf = ({ range }: Extract<Judge, { type: 'score_model' }>): readonly [number, number] =>
-  range ?? [0, 1]
-
-/** Whether a score, or the label that stands for it, passes. */
-export function passes(criterion: EvalCriterion, score: number): boolean {
+export function graderOf(criterion: Criterion): ItemGrader {
   switch (criterion.type) {
     case 'string_check':
-    case 'label_model':
-      return score === 1
-    case 'text_similarity':
-      return score >= criterion.pass_threshold
+      return { ...checks[criterion.operation], template: textsOf(criterion), threshold: 1 }
+    case 'text_similarity': {
+      const threshold = criterion.pass_threshold ?? 0
+      return { ...similarities[criterion.evaluation_metric], template: textsOf(criterion), threshold }
+    }
     case 'score_model': {
-      const [low, high] = rangeOf(criterion)
-      return score >= (criterion.pass_threshold ?? (low + high) / 2)
+      const range = criterion.range ?? [0, 1]
+      const threshold = criterion.pass_threshold ?? (range[0] + range[1]) / 2
+      return { ...judgeOf(criterion, criterion.sampling_params), verdict: { range }, threshold }
+    }
+    case 'label_model': {
+      const { labels, passing_labels: passing } = criterion
+      return { ...judgeOf(criterion), verdict: { labels, passing }, threshold: 1 }
     }
   }
+}
+
+const textsOf = ({ input, reference }: { input: string; reference: string }) => ({ output: input, expected: reference })
+
+type Judge = Pick<Extract<EvalCriterion, { model: string }>, 'model' | 'input'>
+
+function judgeOf({ model, input }: Judge, sampling?: z.output<typeof JudgeSampling> | null) {
+  const { temperature, top_p, seed, max_completions_tokens: max_completion_tokens } = sampling ?? {}
+  const fields = { temperature: temperature ?? 0, top_p, seed, max_completion_tokens }
+  return { type: 'judge' as const, model, template: input, sampling: fields }
 }

@@ -1,15 +1,14 @@
 // Criteria of evals: what judges are asked, what passes, and what becomes of parts and answers that are missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createJudging } from '../../activities/eval-judging.ts'
-import type { Infer } from '../../activities/batch-answers.ts'
-import { EvalCriterion } from '../../src/domain/eval-criteria.ts'
+import { EvalCriterion, gradersOf } from '../../src/http/openai/eval-criteria.ts'
 import { outcomeOf, summariseRun, type EvalItem } from '../../src/domain/eval-run.ts'
 import { givenSample } from '../../src/grading/eval-samples.ts'
 import { createGrading } from '../../src/grading/grading-threads.ts'
+import { judgeItems } from '../../src/grading/judge-items.ts'
+import type { Scoring } from '../../src/grading/score.ts'
 
 type Body = { model: string; messages: { content: string }[]; response_format: { json_schema: { schema: object } } }
-const asker = { id: '11111111-1111-4111-8111-111111111111', accountId: 'account', apiKeyId: 'key' }
 const grading = createGrading()
 
 const answered = (id: string, body: object, status = 200) =>
@@ -19,10 +18,13 @@ const chat = (content: string) => ({ choices: [{ message: { content }, finish_re
 /** Judges items from the position 128 on with the samples of a batch. */
 function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)[], verdict: unknown = null) {
   const asked: Body[] = []
-  const answerLine: Infer['answerLine'] = ({ line }) => {
-    const { custom_id, body } = JSON.parse(line) as { custom_id: string; body: Body }
-    asked.push(body)
-    return Promise.resolve({ isError: false, text: answered(custom_id, chat(JSON.stringify({ verdict }))).trim() })
+  const ask: Scoring['ask'] = (lines) => {
+    const values = lines.map((line) => {
+      const { custom_id, body } = JSON.parse(line) as { custom_id: string; body: Body }
+      asked.push(body)
+      return answered(custom_id, chat(JSON.stringify({ verdict })))
+    })
+    return Promise.resolve({ values: values.toReversed().join('') })
   }
   const lines = contents.map((content, at) =>
     content === null
@@ -31,9 +33,10 @@ function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)
   )
   const answers = { values: lines.toReversed().join('') }
   const parsed = criteria.map((each) => EvalCriterion.parse(each))
-  const deps = { infer: { answerLine } as unknown as Infer, grading }
+  const scoring = { accountId: 'account', grading, ask, embed: () => assert.fail() }
   const chunk = { items: Buffer.from(JSON.stringify(items)), answers, start: 128 }
-  const judged = createJudging(parsed, deps, asker)(chunk, new AbortController().signal)
+  const toJudge = { criteria: parsed, graders: gradersOf(parsed), ...chunk }
+  const judged = judgeItems(scoring, toJudge, new AbortController().signal)
   return judged.then((results) => ({ results, asked, summary: summariseRun(parsed, results) }))
 }
 

@@ -1,9 +1,7 @@
-// Texts of criteria and conversations, filled with items and samples.
-import { isJudge, type EvalCriterion } from '../domain/eval-criteria.ts'
-import { messagesOf, textParts, type EvalItem, type EvalRunRequest } from '../domain/eval-run.ts'
-import { judgeRequest } from '../domain/eval-verdict.ts'
-import type { SingleGrader } from '../domain/fine-tuning-grader.ts'
+// Templates of graders and conversations, filled with items and samples.
+import { messagesOf, type EvalItem, type EvalRunRequest } from '../domain/eval-run.ts'
 import type { ChunkResults } from '../domain/inference-batch.ts'
+import type { ItemGrader } from '../domain/item-grader.ts'
 import {
   filled,
   roomForItem,
@@ -13,6 +11,8 @@ import {
   type TemplateValues,
 } from '../domain/item-template.ts'
 import { invalidInput } from '../domain/service-error.ts'
+import { judgeRequest } from './chat-judge.ts'
+import type { Graded } from './compile-graders.ts'
 import { chatSamples, givenSample, type Sampled } from './eval-samples.ts'
 import { jsonValidator } from './json-schema.ts'
 
@@ -22,74 +22,59 @@ export const endpoint = '/v1/chat/completions' as const
 /** Filled texts that are held at once: those of one item may be more. */
 const pieceCharacters = 8 * 1024 * 1024
 
-type Texts = { output: string; expected: string }
-type Unfilled = { unfilled: string; isMissing: boolean }
-/** Texts that are compared, or the body of a chat with a judge. */
-export type Filled = Texts | { body: object } | Unfilled
-/** The same with the line of a batch. */
-export type FilledLine = Texts | { line: string } | Unfilled
+/** Why texts cannot be filled. */
+export type FillProblem = 'missing part' | 'sample is no JSON' | 'too long'
+/** Texts that are compared, or the line of a batch that asks a judge. */
+export type Filled = Graded | { line: string } | { problem: FillProblem; error: string }
 
-type Criterion = EvalCriterion | SingleGrader
-
-/** Texts that cannot be filled take no room from the others. */
-function fill(criterion: Criterion, values: TemplateValues, room: Room): Filled {
+/** Texts that cannot be filled take no room from the others. `index`: the item's position in the run. */
+function fill(grader: ItemGrader, values: TemplateValues, room: Room, index: number): Filled {
   const { characters } = room
   try {
-    if (isJudge(criterion as EvalCriterion))
-      return { body: judgeRequest(criterion as Parameters<typeof judgeRequest>[0], values, room) }
-    const { input, reference } = criterion as { input: string; reference: string }
-    return { output: filled(input, values, room), expected: filled(reference, values, room) }
+    if (grader.type === 'judge') return { line: lineOf(judgeRequest(grader, values, room), index) }
+    const { output, expected } = grader.template
+    return { input: '', output: filled(output, values, room), expected: filled(expected, values, room) }
   } catch (error) {
     if (!(error instanceof UnfilledText)) throw error
     room.characters = characters
-    return { unfilled: whyUnfilled(error), isMissing: error.name === 'MissingPart' }
+    return { problem: problemOf(error, values), error: whyUnfilled(error) }
   }
+}
+
+function problemOf({ name, message }: UnfilledText, { sample }: TemplateValues): FillProblem {
+  if (name !== 'MissingPart') return 'too long'
+  const isUnparsed = /^\{\{sample\.output_json\b/.test(message) && !Object.hasOwn(sample ?? {}, 'output_json')
+  return isUnparsed ? 'sample is no JSON' : 'missing part'
 }
 
 /** `answers`: the lines of the model; null when each item brings its sample. `from`: the first item, counted in the chunk. */
 export type ChunkToFill = {
-  criteria: readonly EvalCriterion[]
+  graders: readonly ItemGrader[]
   items: Uint8Array
   answers: Pick<ChunkResults, 'values' | 'errors'> | null
   start: number
   from: number
 }
-/** `columns`: by criterion, then by item. */
-export type FilledPiece = { samples: Sampled[]; columns: FilledLine[][]; isLast: boolean }
+/** `columns`: by grader, then by item. */
+export type FilledPiece = { samples: Sampled[]; columns: Filled[][]; isLast: boolean }
 
 /** Fills as many items of a chunk as may be held at once, at least one. */
-export function fillChunk({ criteria, items: bytes, answers, start, from }: ChunkToFill): FilledPiece {
+export function fillChunk({ graders, items: bytes, answers, start, from }: ChunkToFill): FilledPiece {
   const items = itemsOf(bytes)
   const all = answers ? chatSamples(answers, { start, count: items.length }) : items.map(givenSample)
   const samples: Sampled[] = []
-  const columns: FilledLine[][] = criteria.map(() => [])
+  const columns: Filled[][] = graders.map(() => [])
   let left = pieceCharacters
   for (let at = from; at < items.length && (at === from || left > 0); at++) {
     const sampled = all[at] as Sampled
     const room = roomForItem()
     const before = room.characters
     const values = { item: items[at]?.item, sample: sampled.sample }
-    for (const [column, criterion] of criteria.entries()) {
-      const filled = fill(criterion, values, room)
-      columns[column]?.push('body' in filled ? { line: lineOf(filled.body, start + at) } : filled)
-    }
+    for (const [column, grader] of graders.entries()) columns[column]?.push(fill(grader, values, room, start + at))
     samples.push(sampled)
     left -= before - room.characters + (sampled.sample?.output_text.length ?? 0)
   }
   return { samples, columns, isLast: from + samples.length >= items.length }
-}
-
-/** `isJson`: whether the sample has a part `output_json`. */
-export type FilledSample = { filled: Filled[]; isJson: boolean }
-
-/** Fills graders of one sample. */
-export function fillSample(input: { graders: readonly SingleGrader[]; item: object; sample: string }): FilledSample {
-  const sample = textParts(input.sample)
-  const room = roomForItem()
-  return {
-    filled: input.graders.map((grader) => fill(grader, { item: input.item, sample }, room)),
-    isJson: Object.hasOwn(sample, 'output_json'),
-  }
 }
 
 /** A chunk of a run's items. `model`: the model that answers, as the batch names it. */
@@ -122,16 +107,15 @@ function validatorOf(schema: Record<string, unknown>) {
   return last.fits
 }
 
-/** @throws ServiceError invalid_input, which a release that did not measure texts has let through */
+/** @throws ServiceError invalid_input when the conversation names the sample: no model has answered yet */
 function chatLine(
-  { messages, fields, fieldsText }: NonNullable<EvalRunRequest['sampling']>,
+  { messages, fieldsText }: Pick<NonNullable<EvalRunRequest['sampling']>, 'messages' | 'fieldsText'>,
   model: string,
   item: EvalItem,
   index: number,
 ) {
   try {
-    const ordered = fieldsText === undefined ? fields : (JSON.parse(fieldsText) as object)
-    return lineOf({ model, messages: messagesOf(messages, item), ...ordered }, index)
+    return lineOf({ model, messages: messagesOf(messages, item), ...(JSON.parse(fieldsText) as object) }, index)
   } catch (error) {
     throw error instanceof UnfilledText ? invalidInput('', whyUnfilled(error, `Item ${index}`)) : error
   }

@@ -1,0 +1,28 @@
+// Graders of items: a grader with templates, which are filled with an item and its sample, and a threshold. Criteria of evals
+// and graders of fine-tuning are read as these.
+import type { Grader, GraderOf } from './grader.ts'
+import { textOf, type TemplateMessage } from './item-template.ts'
+
+/** Compares the filled texts. */
+type TextGrader = Exclude<Grader, GraderOf<'model'>> & { template: { output: string; expected: string } }
+
+/** A model that answers the filled conversation with a number of the range, or with one of the labels. */
+export type ChatJudge = {
+  type: 'judge'
+  model: string
+  template: TemplateMessage[]
+  /** A passing label has the score 1, each other label 0. */
+  verdict: { range: readonly [number, number] } | { labels: string[]; passing: string[] }
+  /** Further fields of the chat. */
+  sampling: object
+}
+
+/** `threshold`: the least score that passes. */
+export type ItemGrader = (TextGrader | ChatJudge) & { threshold: number }
+
+/** A reward is the formula of the scores of its graders. Without a formula it is the score of the only one. */
+export type Reward = { graders: Record<string, ItemGrader>; formula: string | null }
+
+/** The texts of a grader, in which parts are named. */
+export const templatesOf = (grader: ItemGrader): string[] =>
+  grader.type === 'judge' ? grader.template.map(textOf) : [grader.template.output, grader.template.expected]
