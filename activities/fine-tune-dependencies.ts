@@ -17,7 +17,7 @@ export type FineTuneDependencies = {
     /** Where pods find the internal API. */
     internalUrl: string
     terminationGraceMs: number
-    limits: AttemptLimits
+    attemptLimits: AttemptLimits
     /** The most bytes that an account may store. */
     maxStoredBytes: number
   }

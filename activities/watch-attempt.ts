@@ -113,7 +113,7 @@ function queuedReason(state: RunState): { reason: string; message: string } | nu
 
 async function untilDue(deps: FineTuneDependencies, watched: Watched): Promise<void> {
   const { attempt, signal } = watched
-  const { stallMs, timeSliceMs } = deps.settings.limits
+  const { stallMs, timeSliceMs } = deps.settings.attemptLimits
   const everyMs = Math.min(maxCheckIntervalMs, stallMs / 3, timeSliceMs / 3)
   for (;;) {
     await sleep(watched.shown.progress ? everyMs : Math.min(everyMs, firstCheckMs), undefined, { signal })
@@ -139,6 +139,6 @@ async function limitReached(
   shown.progress = { phase, step, of: steps, loss, heardAtMs: performance.now() - silentForMs }
   // While the API or a store is away, no sign of progress can arrive.
   const heardForMs = Math.min(silentForMs, health.soundForMs() - maxPauseMs)
-  const due = dueStop({ ...look, phase, silentForMs: heardForMs }, settings.limits)
+  const due = dueStop({ ...look, phase, silentForMs: heardForMs }, settings.attemptLimits)
   return due === 'time_slice' && !(await database.attempts.othersWait(position)) ? null : due
 }

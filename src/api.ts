@@ -1,35 +1,22 @@
 // The api process: public HTTP on one port, the pods' on another, the operators' on a third. Never speaks to Temporal or to a cluster.
 import { setTimeout as sleep } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
+import { openParts } from './compose/parts.ts'
 import { readConfig, type Config } from './config/service.ts'
-import { createDatasetValidator } from './datasets/dataset-validator.ts'
 import { parseApiKey } from './domain/identifiers.ts'
-import { modelServerToken } from './domain/model-server-token.ts'
 import { createPublicApp } from './http/app.ts'
 import { createBodyMemory } from './http/edge/body-memory.ts'
 import { createMetrics } from './http/kit/metrics.ts'
 import { closeGracefully, listen } from './http/kit/server.ts'
-import { createGrading } from './grading/grading-threads.ts'
-import { createInference } from './inference/inference.ts'
 import { tooWide } from './domain/trusted-proxies.ts'
 import { createAdminApp } from './internal-http/admin-app.ts'
 import { createInternalApp } from './internal-http/app.ts'
 import { createLog } from './log.ts'
-import { connectDatabase } from './repositories/database.ts'
 import { connectRateLimits } from './repositories/rate-limits.ts'
-import { listenToNotifications } from './repositories/notifications.ts'
-import { connectStoredRowSearch, type StoredRowSearch } from './repositories/stored-row-search.ts'
 import type { ServiceDependencies } from './services/context.ts'
-import { createOwnEmbedding } from './services/batches/infer.ts'
 import { createBatchBeginnings } from './services/batches/beginnings.ts'
-import { createJobFeeds, type JobFeeds } from './services/job-stream/job-feeds.ts'
+import { createJobFeeds } from './services/job-stream/job-feeds.ts'
 import { createLimits } from './services/limits/limits.ts'
-import { createHasRows } from './services/stored-data/has-rows.ts'
-import { createActivity } from './services/activity.ts'
-import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
-import { createEvaluationScores } from './services/training-jobs/score-evaluation.ts'
-import { createUsageRecorder, type UsageRecorder } from './services/usage/usage-recorder.ts'
-import { createStorage } from './storage/storage.ts'
 
 /** Under the 10 seconds after which a supervisor stops asking politely. */
 const closeTimeoutMs = 8000
@@ -44,7 +31,7 @@ await main().catch((error: unknown) => {
 async function main() {
   const config = readConfig()
   const deps = connect(config)
-  const { database, notifications, limits, usage, rowSearch, log } = deps
+  const { log } = deps
   await bootstrap(deps, config)
   const metrics = createMetrics()
   for (const metric of deps.inference.metrics) metrics.registry.registerMetric(metric)
@@ -52,12 +39,9 @@ async function main() {
   const publicApp = createPublicApp({
     deps,
     bodyMemory,
-    serviceName: config.serviceName,
+    ...config,
     version: packageJson.version,
     metrics,
-    trustedProxies: config.trustedProxies,
-    corsOrigins: config.corsOrigins,
-    consoleDir: config.consoleDir,
   })
   const host = config.bindHost
   const servers = [
@@ -86,81 +70,19 @@ async function main() {
   log.info('stopping')
   deps.jobFeeds.close()
   await closeGracefully(servers, closeTimeoutMs)
-  await usage.close()
-  await Promise.allSettled([limits.close(), notifications.close(), rowSearch.close(), database.close()])
+  await Promise.allSettled([deps.limits.close(), deps.close()])
   process.exit(0)
 }
 
-function connect(config: Config): ServiceDependencies & {
-  usage: UsageRecorder
-  rowSearch: StoredRowSearch
-  jobFeeds: JobFeeds
-} {
-  const log = createLog('api', config.logLevel)
-  const database = connectDatabase(config.databaseUrl)
-  const notifications = listenToNotifications(config.databaseUrl)
-  const rateLimits = connectRateLimits(config.databaseUrl)
-  const rowSearch = connectStoredRowSearch(config.databaseUrl, {
-    connections: searchLimits.total,
-    timeoutMs: searchTimeoutMs,
+function connect(config: Config) {
+  const parts = openParts(config, createLog('api', config.logLevel))
+  const limits = createLimits({
+    store: connectRateLimits(config.databaseUrl),
+    settings: config.limits,
+    log: parts.log,
   })
-  const storage = createStorage(config.s3)
-  const { modelServers, outbox } = database
-  const grading = createGrading()
-  const activity = createActivity()
-  const models = {
-    database,
-    storage,
-    inference: createInference({
-      modelServers,
-      outbox,
-      notifications,
-      serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
-      coldStartTimeoutMs: config.coldStartTimeoutMs,
-      answerTimeoutMs: config.answerTimeoutMs,
-      log,
-    }),
-    hasRows: createHasRows({ database, notifications }),
-    searchRows: createSearchRows(rowSearch, activity),
-    activity,
-    usage: createUsageRecorder({ usage: database.usage, log }),
-    catalogue: config.catalogue,
-  }
-  return {
-    ...models,
-    notifications,
-    datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
-    batchBeginnings: createBatchBeginnings(),
-    grading,
-    evaluationScores: createEvaluationScores({
-      grading,
-      embed: createOwnEmbedding(models),
-      models: database.models,
-    }),
-    jobFeeds: createJobFeeds({ database, storage, notifications, log, maxOfAccount: config.maxJobFollowers }),
-    rowSearch,
-    limits: createLimits({ store: rateLimits, settings: config.limits, log }),
-    settings: {
-      secret: config.secret,
-      resumeLimit: config.resumeLimit,
-      maxGpus: config.maxGpus,
-      maxNodes: config.maxNodes,
-      maxOpenJobs: config.maxOpenJobs,
-      maxStoredBytes: config.maxStoredBytes,
-      maxRowBytes: config.maxRowBytes,
-      maxOpenBatches: config.maxOpenBatches,
-      maxWaitingBatchItems: config.maxWaitingBatchItems,
-      maxOpenEvaluations: config.maxOpenEvaluations,
-      maxWaitingEvaluationAnswers: config.maxWaitingEvaluationAnswers,
-      maxOpenExports: config.maxOpenExports,
-      maxStoredRows: config.maxStoredRows,
-      maxLiveKeys: config.maxLiveKeys,
-      madeKeysEndWith: config.madeKeysEndWith,
-      temporalWorkflowsUrl: config.temporalWorkflowsUrl,
-      webhooks: config.webhooks,
-    },
-    log,
-  }
+  const jobFeeds = createJobFeeds({ ...parts, maxOfAccount: config.maxJobFollowers })
+  return { ...parts, batchBeginnings: createBatchBeginnings(), jobFeeds, limits, settings: config }
 }
 
 /** What must be there before the first request; the stores may still be coming up. Repeats change nothing. */

@@ -9,23 +9,16 @@ import { createPrepared } from './compute/local/prepared.ts'
 import { createLocalModelServers, createLocalTrainers } from './compute/local/local-compute.ts'
 import type { ModelServerCompute } from './compute/model-servers.ts'
 import type { TrainerCompute } from './compute/trainers.ts'
+import { openParts } from './compose/parts.ts'
 import { readKubernetesConfig } from './config/kubernetes.ts'
 import { readLocalComputeConfig } from './config/local-compute.ts'
 import { readConfig, type Config } from './config/service.ts'
 import { readTemporalConfig, type TemporalConfig } from './config/temporal.ts'
-import { createDatasetValidator } from './datasets/dataset-validator.ts'
-import { modelServerToken } from './domain/model-server-token.ts'
 import { gradersOf } from './http/openai/eval-criteria.ts'
-import { createGrading } from './grading/grading-threads.ts'
 import { createLineAnswers } from './http/openai/batch-lines.ts'
-import { createInference } from './inference/inference.ts'
 import { createLog } from './log.ts'
-import { connectDatabase } from './repositories/database.ts'
-import { connectStoredRowSearch } from './repositories/stored-row-search.ts'
-import { listenToNotifications } from './repositories/notifications.ts'
-import { createActivity } from './services/activity.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
-import { createBatchInference, createOwnEmbedding } from './services/batches/infer.ts'
+import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
 import { keepHousekeeping } from './loops/housekeeping.ts'
 import { outboxRelay } from './loops/outbox-relay.ts'
@@ -39,15 +32,10 @@ import { workerReport } from './loops/worker-report.ts'
 import { workScheduler } from './loops/work-scheduler.ts'
 import { ensureHousekeeping } from './temporal/housekeeping.ts'
 import { wakeModelServer } from './services/models/wake-server.ts'
-import { createHasRows } from './services/stored-data/has-rows.ts'
-import { createSearchRows, searchLimits, searchTimeoutMs } from './services/stored-data/search-rows.ts'
 import { removeParts } from './services/uploads/remove-parts.ts'
-import { createUsageRecorder } from './services/usage/usage-recorder.ts'
-import { createEvaluationScores } from './services/training-jobs/score-evaluation.ts'
 import { createCall } from './services/webhooks/call.ts'
 import { createExchange } from './services/webhooks/exchange.ts'
 import { createWorkflowExecutions } from './temporal/workflow-executions.ts'
-import { createStorage } from './storage/storage.ts'
 import { createTemporalLog } from './temporal/log.ts'
 import { countReaped, countRefusedSweep, reapedCounts, serveWorkerHealth } from './worker-health.ts'
 
@@ -60,64 +48,25 @@ Runtime.install({ shutdownSignals: [], logger: createTemporalLog(log), telemetry
 
 const { bindHost, workerPort, adminHosts } = config
 const health = workerPort === undefined ? null : await serveWorkerHealth(bindHost, workerPort, adminHosts)
-const database = connectDatabase(config.databaseUrl)
-const notifications = listenToNotifications(config.databaseUrl)
+const parts = openParts(config, log)
+const { database, notifications, inference, storage, evaluationScores, embed } = parts
 const { trainers, modelServers } = await openCompute()
 const temporal = await connectTemporal(readTemporalConfig())
-
-const inference = createInference({
-  modelServers: database.modelServers,
-  outbox: database.outbox,
-  notifications,
-  serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
-  coldStartTimeoutMs: config.coldStartTimeoutMs,
-  answerTimeoutMs: config.answerTimeoutMs,
-  log,
-})
-const { catalogue } = config
-const usage = createUsageRecorder({ usage: database.usage, log })
 health?.add(inference.metrics)
-const storage = createStorage(config.s3)
-const hasRows = createHasRows({ database, notifications })
-const rowSearch = connectStoredRowSearch(config.databaseUrl, {
-  connections: searchLimits.total,
-  timeoutMs: searchTimeoutMs,
-})
-const activity = createActivity()
-const searchRows = createSearchRows(rowSearch, activity)
-const models = { database, storage, inference, hasRows, searchRows, activity, catalogue, usage }
-const infer = { ...createBatchInference(models), answerLine: createLineAnswers(models, log) }
-const embed = createOwnEmbedding(models)
-
-const grading = createGrading()
 const executions = createWorkflowExecutions(temporal.client)
 
 const activities = createActivities({
-  database,
-  notifications,
-  storage,
+  ...parts,
   trainers,
   modelServers,
-  datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
   health: watchApiHealth(config.internalUrl),
   executions,
-  log,
   countReaped,
   countRefusedSweep,
-  catalogue,
-  infer,
-  grading,
+  infer: { ...createBatchInference(parts), answerLine: createLineAnswers(parts, log) },
   gradersOf,
-  removeParts: (parts) => removeParts({ database, storage }, parts),
-  settings: {
-    secret: config.secret,
-    internalUrl: config.internalUrl,
-    terminationGraceMs: config.terminationGraceMs,
-    limits: config.attemptLimits,
-    maxStoredBytes: config.maxStoredBytes,
-    retention: config.retention,
-    sweep: config.sweep,
-  },
+  removeParts: (uploads) => removeParts({ database, storage }, uploads),
+  settings: config,
 })
 const options: WorkerOptions = {
   connection: temporal.native,
@@ -155,17 +104,13 @@ const loops: Loop[] = [
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),
   trackerSender({
     database,
-    evaluationScores: createEvaluationScores({ grading, embed, models: database.models }),
+    evaluationScores,
     exchange: createExchange(config.webhooks),
     secret: config.secret,
     log,
     signal,
   }),
-  rowEmbedder({
-    database,
-    notifications,
-    embed,
-  }),
+  rowEmbedder({ database, notifications, embed }),
   keepHousekeeping((aborted) => temporal.client.withAbortSignal(aborted, () => ensureHousekeeping(temporal.client))),
 ]
 const running = loops.map((loop) => runLoop(loop, { log, signal }))
@@ -176,13 +121,10 @@ if (stopping.signal.aborted) workers.forEach((worker) => worker.shutdown())
 log.info('worker ready')
 health?.watch(workers)
 await Promise.all([...workers.map((worker) => worker.run()), ...running])
-await notifications.close()
 trainers.close()
 modelServers.close()
 await temporal.close()
-await usage.close()
-await rowSearch.close()
-await database.close()
+await parts.close()
 health?.close()
 
 function workflowSource({ workflowBundle }: Config) {

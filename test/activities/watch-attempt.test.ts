@@ -37,7 +37,7 @@ function watch({ readLog, write }: { readLog: () => string; write: () => Promise
       },
     },
     storage: { write },
-    settings: { limits: { timeSliceMs: 60_000, stallMs: 60_000, maxJobMs: null } },
+    settings: { attemptLimits: { timeSliceMs: 60_000, stallMs: 60_000, maxJobMs: null } },
   } as unknown as FineTuneDependencies)
   const over = new MockActivityEnvironment().run(watchAttempt, { jobId: 1, attempt: 1 })
   return { over, end: () => ended.resolve({ state: 'gone' }), says: (state: RunState) => say(state) }

@@ -39,7 +39,7 @@ export function createDependencies({
     secret: 'a secret of at least thirty-two characters',
     internalUrl: 'http://internal',
     terminationGraceMs: 5000,
-    limits: {
+    attemptLimits: {
       timeSliceMs: pick([6000, 60 * minute]),
       stallMs: 3 * minute,
       maxJobMs: pick([null, null, 20_000]),

@@ -1,0 +1,62 @@
+// The parts that the api and the worker have in common, opened from one configuration.
+import type { Config } from '../config/service.ts'
+import { createDatasetValidator } from '../datasets/dataset-validator.ts'
+import { modelServerToken } from '../domain/model-server-token.ts'
+import { createGrading } from '../grading/grading-threads.ts'
+import { createInference } from '../inference/inference.ts'
+import type { Log } from '../log.ts'
+import { connectDatabase } from '../repositories/database.ts'
+import { listenToNotifications } from '../repositories/notifications.ts'
+import { connectStoredRowSearch } from '../repositories/stored-row-search.ts'
+import { createActivity } from '../services/activity.ts'
+import { createOwnEmbedding } from '../services/batches/infer.ts'
+import { createHasRows } from '../services/stored-data/has-rows.ts'
+import { createSearchRows, searchLimits, searchTimeoutMs } from '../services/stored-data/search-rows.ts'
+import { createEvaluationScores } from '../services/training-jobs/score-evaluation.ts'
+import { createUsageRecorder } from '../services/usage/usage-recorder.ts'
+import { createStorage } from '../storage/storage.ts'
+
+export function openParts(config: Config, log: Log) {
+  const database = connectDatabase(config.databaseUrl)
+  const notifications = listenToNotifications(config.databaseUrl)
+  const rowSearch = connectStoredRowSearch(config.databaseUrl, {
+    connections: searchLimits.total,
+    timeoutMs: searchTimeoutMs,
+  })
+  const inference = createInference({
+    ...config,
+    modelServers: database.modelServers,
+    outbox: database.outbox,
+    notifications,
+    serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
+    log,
+  })
+  const activity = createActivity()
+  const models = {
+    database,
+    inference,
+    activity,
+    storage: createStorage(config.s3),
+    catalogue: config.catalogue,
+    hasRows: createHasRows({ database, notifications }),
+    searchRows: createSearchRows(rowSearch, activity),
+    usage: createUsageRecorder({ usage: database.usage, log }),
+  }
+  const grading = createGrading()
+  const embed = createOwnEmbedding(models)
+  return {
+    ...models,
+    notifications,
+    datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
+    grading,
+    embed,
+    evaluationScores: createEvaluationScores({ grading, embed, models: database.models }),
+    log,
+
+    async close() {
+      await models.usage.close()
+      await Promise.allSettled([notifications.close(), rowSearch.close()])
+      await database.close()
+    },
+  }
+}
