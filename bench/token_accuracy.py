@@ -9,6 +9,7 @@ import argparse
 import os
 import statistics
 import time
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -17,6 +18,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 import torch
 from trainer import MODEL, make_rows, run_ours
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.training_args import TrainingArgs
 
@@ -27,7 +29,9 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--model", type=Path, default=MODEL)
     options = parser.parse_args()
-    args = TrainingArgs(max_steps=options.steps, batch_size=options.batch, gradient_accumulation_steps=1)
+    args = replace(
+        TrainingArgs(**DEFAULT_ARGS), max_steps=options.steps, batch_size=options.batch, gradient_accumulation_steps=1
+    )
     vocabulary = load_causal_lm(options.model, choose_device()).model.config.vocab_size
     rows = make_rows(options.rows, vocabulary)
     costs = [cost(options.model, rows, args) for _ in range(options.rounds + 1)][1:]  # the first round warms up

@@ -13,7 +13,7 @@ import random
 import statistics
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -23,10 +23,12 @@ import torch
 import transformers
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
-from anneal_runtime.trainer.forward import default_token_budget
+from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
+from anneal_runtime.trainer.objectives.supervised import Supervised
 from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
@@ -51,7 +53,8 @@ def main() -> None:
         "--sigma", type=float, default=SIGMA, help="spread of the rows' lengths; 0: all are equally long"
     )
     options = parser.parse_args()
-    args = TrainingArgs(
+    args = replace(
+        TrainingArgs(**DEFAULT_ARGS),
         max_steps=options.steps,
         batch_size=options.batch,
         gradient_accumulation_steps=options.accumulation,
@@ -123,11 +126,11 @@ def run_ours(
 ) -> Measured:
     model = add_adapter(load_causal_lm(model_path, device, dtype).model, args, print)
     model.train()
-    parameters = list(trainable(model).values())
-    optimizer = make_optimizer(args, parameters, print)
+    optimizer = make_optimizer(args, list(trainable(model).values()), print)
     learning_rate = learning_rate_schedule(args, optimizer, args.max_steps)
     budget = default_token_budget(rows, args.batch_size, device)
-    step = OptimizerStep(model, rows, optimizer, parameters, token_budget=budget, max_grad_norm=args.max_grad_norm)
+    objective = Supervised(ForwardPass(model), rows)
+    step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm)
     order, tokens = RowOrder(len(rows), args.rows_per_step, args.seed), 0
     started = time.perf_counter()
     for number in range(args.max_steps):

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 import torch
 from bare_engine import root, start_engine
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import load_causal_lm, locate
 from anneal_runtime.server import engine_requests
 from anneal_runtime.server.decoding.grammar import Source
@@ -21,6 +23,8 @@ from anneal_runtime.server.engine import Engine
 from anneal_runtime.tokenization import TextEncoder, prompt_tokens
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
+from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.objectives.supervised import Supervised
 from anneal_runtime.trainer.rows import encode_rows
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
@@ -30,19 +34,18 @@ ROWS_A_STEP = 16
 
 def train(source: dict[str, Any], rows: list[dict[str, str]], steps: int, folder: Path) -> None:
     """Writes the tuned model, merged in float32."""
-    args = TrainingArgs(
-        max_steps=steps, batch_size=ROWS_A_STEP, r_value=32, lora_alpha=32, learning_rate=2e-3, optim="adamw_torch"
-    )
+    usual = replace(TrainingArgs(**DEFAULT_ARGS), max_steps=steps, batch_size=ROWS_A_STEP, learning_rate=2e-3)
+    args = replace(usual, r_value=32, lora_alpha=32, optim="adamw_torch")
     data = folder / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     loaded = load_causal_lm(locate(source, root), torch.device("cpu"), torch.float32)
     encoded = encode_rows(data, TextEncoder(loaded.tokenizer), max_length=256)
     model = add_adapter(loaded.model, args, print)
     model.train()
-    parameters = list(trainable(model).values())
-    optimizer = make_optimizer(args, parameters, print)
+    optimizer = make_optimizer(args, list(trainable(model).values()), print)
     rate = learning_rate_schedule(args, optimizer, steps)
-    step = OptimizerStep(model, encoded, optimizer, parameters, token_budget=2048, max_grad_norm=args.max_grad_norm)
+    objective = Supervised(ForwardPass(model), encoded)
+    step = OptimizerStep(objective, optimizer, token_budget=2048, max_grad_norm=args.max_grad_norm)
     order = RowOrder(len(rows), ROWS_A_STEP, args.seed)
     # Half of the time; the adapter's own weights stay in float32.
     with torch.autocast("cpu", dtype=torch.bfloat16):

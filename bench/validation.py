@@ -13,18 +13,20 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import Origin
+from anneal_runtime.trainer.held_out import HeldOut, Validated
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_args import TrainingArgs
-from anneal_runtime.trainer.training_run import Plan, TrainingRun
-from anneal_runtime.trainer.validation import Validated, Validation
+from anneal_runtime.trainer.training_run import Plan, prepare_run
 
 MODEL = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
 
@@ -49,7 +51,8 @@ def main() -> None:
         write_rows(folder / "train", 2000)
         write_rows(folder / "held_out", 100)
         for rows in options.rows:
-            args = TrainingArgs(
+            args = replace(
+                TrainingArgs(**DEFAULT_ARGS),
                 max_steps=options.steps,
                 batch_size=rows,
                 gradient_accumulation_steps=1,
@@ -76,20 +79,20 @@ def cost(folder: Path, model: Path, args: TrainingArgs) -> float:
     device = choose_device()
     clock = time.process_time if device.type == "cpu" else time.perf_counter
     plan = Plan(args, Origin("bench", "", ""), folder / "train", folder / "held_out", folder, None, None)
-    run = TrainingRun(plan, load_causal_lm(model, device), lambda _code, _message: None)
-    validate, validating = Validation.run, 0.0
+    run = prepare_run(plan, load_causal_lm(model, device), lambda _code, _message: None)
+    measure, validating = HeldOut.measure, 0.0
 
-    def timed(self: Validation, stop_requested: Callable[[], bool]) -> Validated | None:
+    def timed(self: HeldOut, stop_requested: Callable[[], bool]) -> Validated | None:
         nonlocal validating
         since = clock()
-        validated = validate(self, stop_requested)
+        validated = measure(self, stop_requested)
         validating += clock() - since
         return validated
 
-    Validation.run = timed  # type: ignore[method-assign]
+    HeldOut.measure = timed  # type: ignore[method-assign]
     since = clock()
     run.train(cast(Any, Nowhere()), cast(Any, Nowhere()), Termination())
-    Validation.run = validate  # type: ignore[method-assign]
+    HeldOut.measure = measure  # type: ignore[method-assign]
     return validating / (clock() - since - validating)
 
 

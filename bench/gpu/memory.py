@@ -3,11 +3,16 @@
 Without a GPU nothing is measured: there is no limit to set. `test_step.py` has the CPU's twin.
 """
 
+from dataclasses import replace
+
 import torch
 from trainer import MODEL
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import add_adapter, trainable
+from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.objectives.supervised import Supervised
 from anneal_runtime.trainer.rows import EncodedRows, labelled
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
@@ -33,16 +38,17 @@ def train(allowed: int | None) -> tuple[list[float], int, int]:
     """Losses, tokens a pass after the last step, bytes at the peak."""
     torch.cuda.empty_cache()
     total = torch.cuda.get_device_properties(0).total_memory
-    args = TrainingArgs(max_steps=STEPS, batch_size=ROWS, gradient_accumulation_steps=1, optim="adamw_torch")
+    usual = TrainingArgs(**DEFAULT_ARGS)
+    args = replace(usual, max_steps=STEPS, batch_size=ROWS, gradient_accumulation_steps=1, optim="adamw_torch")
     model = add_adapter(load_causal_lm(MODEL, choose_device()).model, args, print)
     model.train()
-    parameters = list(trainable(model).values())
-    optimizer = make_optimizer(args, parameters, print)
+    optimizer = make_optimizer(args, list(trainable(model).values()), print)
     learning_rate = learning_rate_schedule(args, optimizer, STEPS)
     rows = EncodedRows()
     for row in range(ROWS):
         rows.add(labelled([1 + (row + at) % 900 for at in range(300 + 9 * row)], 50))
-    step = OptimizerStep(model, rows, optimizer, parameters, token_budget=BUDGET, max_grad_norm=1.0)
+    objective = Supervised(ForwardPass(model), rows)
+    step = OptimizerStep(objective, optimizer, token_budget=BUDGET, max_grad_norm=1.0)
     torch.cuda.reset_peak_memory_stats()
     torch.cuda.set_per_process_memory_fraction(1.0 if allowed is None else allowed / total)
     losses = [float(step.run(list(range(ROWS)), learning_rate(number)).loss) for number in range(STEPS)]

@@ -13,6 +13,7 @@ import fastjsonschema
 _contract: dict[str, Any] = json.loads(Path(__file__).with_name("contract.json").read_text())
 
 EXIT_CODES: dict[str, int] = _contract["exit_codes"]
+# The arguments of a request that names none, for tests and benchmarks. A trainer gets all arguments with its claim.
 DEFAULT_ARGS: dict[str, Any] = _contract["default_args"]
 CALLS: dict[str, dict[str, Any]] = _contract["calls"]
 

@@ -5,7 +5,7 @@ import { ignored, notesOnNames } from './argument-names.ts'
 import { documentedDefaults, EarlyStopping, FinetuneArgs, schedules, type TrainingNote } from './training-args.ts'
 
 /** `early_stopping: true` means these settings. */
-const usualStopping = { patience: 3, min_delta: 0 }
+const usualStopping = EarlyStopping.parse({ patience: 3 })
 
 /** Schedules of transformers that need settings of their own. */
 const otherSchedules = ['reduce_lr_on_plateau', 'cosine_with_min_lr', 'warmup_stable_decay'] as const
@@ -23,14 +23,16 @@ const steps = z
 const SentArgs = z
   .object({
     ...shape,
-    save_steps: steps.describe('Steps from one checkpoint to the next, or their share of max_steps. Default 60'),
+    save_steps: steps.describe(
+      `Steps from one checkpoint to the next, or their share of max_steps. Default ${documentedDefaults.save_steps}`,
+    ),
     eval_steps: steps.describe(
       'Steps from one validation on held-out rows to the next, or their share of max_steps; default: ten times a run',
     ),
     lr_scheduler_type: z
       .enum([...schedules, ...otherSchedules])
       .nullish()
-      .describe('How the learning rate changes after the warm-up. Default linear'),
+      .describe(`How the learning rate changes after the warm-up. Default ${documentedDefaults.lr_scheduler_type}`),
     early_stopping: z
       .union([z.boolean(), EarlyStopping])
       .nullish()

@@ -21,73 +21,8 @@ export const EarlyStopping = z.object({
   min_delta: z.number().min(0).max(1000).default(0).describe('The held-out loss has to fall by more than this'),
 })
 
-/** Known keys of `finetune_args`. Null means absent. sent-args.ts reads what clients send beside them. */
-const knownArgs = {
-  max_steps: count(10_000_000).describe('Optimizer steps of the run. Default 100'),
-  num_train_epochs: positive.max(100_000).describe('Passes over the training rows; replaces max_steps. No default'),
-  learning_rate: positive.max(10).describe('The highest learning rate. Default 0.0009'),
-  save_steps: count(10_000_000).describe('Steps from one checkpoint to the next. Default 60'),
-  batch_size: count(100_000).describe('Rows that a device reads at once. Default 1'),
-  gradient_accumulation_steps: count(100_000).describe('Batches of one optimizer step. Default 2'),
-  max_length: count(10_000_000).describe(
-    'The most tokens of a row; longer rows are cut, and the context of the model is the limit. Default 2048',
-  ),
-  optim: z.string().min(1).max(64).describe('The optimizer, by its name in transformers. Default adafactor'),
-  warmup_steps: z.int().min(0).max(10_000_000).describe('Steps in which the learning rate rises from 0. Default 0'),
-  lr_scheduler_type: z.enum(schedules).describe('How the learning rate changes after the warm-up. Default linear'),
-  weight_decay: z.number().min(0).max(10).describe('Weight decay of the optimizer. Default 0'),
-  max_grad_norm: z.number().min(0).max(1e6).describe('Longer gradients are cut to this length. Default 1'),
-  seed: z
-    .int()
-    .min(0)
-    .max(2 ** 31 - 1)
-    .describe('Decides the order of rows and all other chance. Default 42'),
-  r_value: count(1024).describe('Rank of the LoRA adapter. Default 64, or the most that the model allows'),
-  lora_alpha: positive.max(65_536).describe('Scale of the LoRA adapter. Default: r_value'),
-  lora_dropout: z.number().min(0).lt(1).describe('Dropout of the LoRA adapter. Default 0'),
-  keep_checkpoints: z.int().min(0).max(100).describe('Checkpoints that are kept once the job is COMPLETED. Default 1'),
-  target_modules: z
-    .union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)], {
-      error: 'must be a string or a list of strings',
-    })
-    .describe('The layers that the adapter changes: all-linear, or names of layers. Default all-linear'),
-  eval_steps: count(10_000_000).describe(
-    'Steps from one validation on held-out rows to the next; default: ten times a run',
-  ),
-  keep: z
-    .enum(['last', 'best'])
-    .describe('The step whose model is published: the last one, or the one with the lowest held-out loss'),
-  special_tokens: z
-    .boolean()
-    .describe(
-      'Whether special tokens of the model, such as </s>, act in the input of a pair, which may be written by a template. Elsewhere in a row they are always text. Default true',
-    ),
-  early_stopping: EarlyStopping.describe('Ends the run once the held-out loss no longer falls'),
-}
-
-const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))
-
-export const FinetuneArgs = z.object(
-  optionalArgs as { [K in keyof typeof knownArgs]: z.ZodOptional<z.ZodNullable<(typeof knownArgs)[K]>> },
-)
-export type FinetuneArgs = z.infer<typeof FinetuneArgs>
-
-export type RecommendedArgs = Partial<z.infer<z.ZodObject<typeof knownArgs>>>
-
-/** The complete arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
-export const TrainingArgs = z.object({
-  ...knownArgs,
-  num_train_epochs: knownArgs.num_train_epochs.nullable(),
-  // Absent in jobs of earlier releases.
-  eval_steps: knownArgs.eval_steps.nullish(),
-  keep: knownArgs.keep.optional(),
-  special_tokens: knownArgs.special_tokens.optional(),
-  early_stopping: knownArgs.early_stopping.nullish(),
-})
-export type TrainingArgs = z.infer<typeof TrainingArgs>
-
-/** Defaults that the original platform documents. */
-export const documentedDefaults: TrainingArgs = {
+/** Defaults that the original platform documents. They are written nowhere else in the code. */
+const defaults = {
   max_steps: 100,
   num_train_epochs: null,
   learning_rate: 9e-4,
@@ -110,11 +45,94 @@ export const documentedDefaults: TrainingArgs = {
   keep: 'last',
   special_tokens: true,
   early_stopping: null,
+} as const
+export { defaults as documentedDefaults }
+
+/** Known keys of `finetune_args`. Null means absent. sent-args.ts reads what clients send beside them. */
+const knownArgs = {
+  max_steps: count(10_000_000).describe(`Optimizer steps of the run. Default ${defaults.max_steps}`),
+  num_train_epochs: positive.max(100_000).describe('Passes over the training rows; replaces max_steps. No default'),
+  learning_rate: positive.max(10).describe(`The highest learning rate. Default ${defaults.learning_rate}`),
+  save_steps: count(10_000_000).describe(`Steps from one checkpoint to the next. Default ${defaults.save_steps}`),
+  batch_size: count(100_000).describe(`Rows that a device reads at once. Default ${defaults.batch_size}`),
+  gradient_accumulation_steps: count(100_000).describe(
+    `Batches of one optimizer step. Default ${defaults.gradient_accumulation_steps}`,
+  ),
+  max_length: count(10_000_000).describe(
+    `The most tokens of a row; longer rows are cut, and the context of the model is the limit. Default ${defaults.max_length}`,
+  ),
+  optim: z.string().min(1).max(64).describe(`The optimizer, by its name in transformers. Default ${defaults.optim}`),
+  warmup_steps: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .describe(`Steps in which the learning rate rises from 0. Default ${defaults.warmup_steps}`),
+  lr_scheduler_type: z
+    .enum(schedules)
+    .describe(`How the learning rate changes after the warm-up. Default ${defaults.lr_scheduler_type}`),
+  weight_decay: z.number().min(0).max(10).describe(`Weight decay of the optimizer. Default ${defaults.weight_decay}`),
+  max_grad_norm: z
+    .number()
+    .min(0)
+    .max(1e6)
+    .describe(`Longer gradients are cut to this length. Default ${defaults.max_grad_norm}`),
+  seed: z
+    .int()
+    .min(0)
+    .max(2 ** 31 - 1)
+    .describe(`Decides the order of rows and all other chance. Default ${defaults.seed}`),
+  r_value: count(1024).describe(
+    `Rank of the LoRA adapter. Default ${defaults.r_value}, or the most that the model allows`,
+  ),
+  lora_alpha: positive.max(65_536).describe('Scale of the LoRA adapter. Default: r_value'),
+  lora_dropout: z.number().min(0).lt(1).describe(`Dropout of the LoRA adapter. Default ${defaults.lora_dropout}`),
+  keep_checkpoints: z
+    .int()
+    .min(0)
+    .max(100)
+    .describe(`Checkpoints that are kept once the job is COMPLETED. Default ${defaults.keep_checkpoints}`),
+  target_modules: z
+    .union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).min(1).max(64)], {
+      error: 'must be a string or a list of strings',
+    })
+    .describe(
+      `The layers that the adapter changes: all-linear, or names of layers. Default ${defaults.target_modules}`,
+    ),
+  eval_steps: count(10_000_000).describe(
+    'Steps from one validation on held-out rows to the next; default: ten times a run',
+  ),
+  keep: z
+    .enum(['last', 'best'])
+    .describe('The step whose model is published: the last one, or the one with the lowest held-out loss'),
+  special_tokens: z
+    .boolean()
+    .describe(
+      `Whether special tokens of the model, such as </s>, act in the input of a pair, which may be written by a template. Elsewhere in a row they are always text. Default ${defaults.special_tokens}`,
+    ),
+  early_stopping: EarlyStopping.describe('Ends the run once the held-out loss no longer falls'),
 }
+
+const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))
+
+export const FinetuneArgs = z.object(
+  optionalArgs as { [K in keyof typeof knownArgs]: z.ZodOptional<z.ZodNullable<(typeof knownArgs)[K]>> },
+)
+export type FinetuneArgs = z.infer<typeof FinetuneArgs>
+
+export type RecommendedArgs = Partial<z.infer<z.ZodObject<typeof knownArgs>>>
+
+/** The complete arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
+export const TrainingArgs = z.object({
+  ...knownArgs,
+  num_train_epochs: knownArgs.num_train_epochs.nullable(),
+  eval_steps: knownArgs.eval_steps.nullable(),
+  early_stopping: knownArgs.early_stopping.nullable(),
+})
+export type TrainingArgs = z.infer<typeof TrainingArgs>
 
 /** The learning rate of a request that names none. */
 export const defaultLearningRate = ({ recommendedArgs }: { recommendedArgs: RecommendedArgs }) =>
-  recommendedArgs.learning_rate ?? documentedDefaults.learning_rate
+  recommendedArgs.learning_rate ?? defaults.learning_rate
 
 export type TrainingNote = { code: string; message: string }
 
@@ -131,8 +149,8 @@ export function resolveTrainingArgs(
   const given = present(requested)
   if ((given.r_value ?? 0) > entry.maxRank)
     throw invalidInput('finetune_args.r_value', `r_value must be at most ${entry.maxRank} for ${entry.name}.`)
-  const r_value = Math.min(documentedDefaults.r_value, entry.maxRank)
-  const args: TrainingArgs = { ...documentedDefaults, r_value, ...entry.recommendedArgs, ...given }
+  const r_value = Math.min(defaults.r_value, entry.maxRank)
+  const args: TrainingArgs = { ...defaults, r_value, ...entry.recommendedArgs, ...given }
   if (given.lora_alpha === undefined && (given.r_value !== undefined || entry.recommendedArgs.lora_alpha === undefined))
     args.lora_alpha = args.r_value
   // The caller's max_steps takes precedence over the catalogue's epochs.

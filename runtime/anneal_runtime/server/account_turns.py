@@ -1,4 +1,4 @@
-"""Turns between accounts: one account's long line delays another by a piece of work.
+"""Turns between accounts: one account's long queue delays another by a piece of work.
 
 While several accounts use the server, an account also rests for as long as its last turn took. So work that runs beside
 the decoding thread, such as a load of an adapter, takes at most half of a processor from the answers of others.
@@ -110,7 +110,7 @@ class AccountThreads:
         self._turns = AccountTurns(threads, sharing)
 
     async def run(self, account: str, work: Callable[..., T], *args: object) -> T:
-        """Cancelling it gives up the place in the line; work that has begun goes on."""
+        """Cancelling it gives up the place in the queue; work that has begun goes on."""
         await self._turns.take(account)
         running = asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
         running.add_done_callback(partial(self._ended, account, monotonic()))

@@ -150,13 +150,13 @@ def _generating(spec: ServerSpec, folder: Path, parts: Parts, metrics: EngineMet
     grammars = Grammars(
         tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.labels(result).inc()
     )
-    batch, quick = (RunningBatch(parts.forward, grammars, vocabulary) for _ in range(2))
+    main, light = (RunningBatch(parts.forward, grammars, vocabulary) for _ in range(2))
     return Engine(
         name=spec.name,
         context_length=model_source.context_length(parts.config, spec.context_length),
         tokenizer=tokenizer,
         encoder=parts.encoder,
-        scheduler=Scheduler(batch, spec.max_batch, metrics, quick),
+        scheduler=Scheduler(main, spec.max_batch, metrics, light),
         folder=folder,
         generator=Generator(grammars, vocabulary, parts.read_adapter),
         probe=prompt_tokens(tokenizer, [PROBE_TEXT])[0],

@@ -34,11 +34,11 @@ class RunState:
     flops: float = 0.0
     seconds_per_step: float | None = None
     token_budget: int = 0
-    # Sum of the losses of the steps since the newest look, and their number.
+    # Sum of the losses of the steps since the newest validation, and their number.
     window_loss: float = 0.0
     window_steps: int = 0
-    # Loss, gradient norm and token accuracy of the newest step, if its look is still due.
-    unreported: tuple[float, ...] | None = None
+    # Loss, gradient norm and token accuracy of the newest step, if its validation is still due.
+    unreported: tuple[float, float, float] | None = None
     trend: Trend = field(default_factory=Trend)
 
 
@@ -49,7 +49,8 @@ def save_checkpoint(
     tensors, scalars = _flatten(optimizer, list(trainable(model)))
     save_file(tensors, folder / OPTIMIZER_FILE)
     save_file(_random_states(), folder / RANDOM_FILE)
-    document = {"spec_hash": origin.spec_hash, **asdict(state), "optimizer_scalars": scalars}
+    counters = {**asdict(state), "trend": state.trend.to_json()}
+    document = {"spec_hash": origin.spec_hash, **counters, "optimizer_scalars": scalars}
     (folder / STATE_FILE).write_text(json.dumps(document))
 
 
@@ -61,12 +62,7 @@ def load_checkpoint(folder: Path, model: PeftModel, optimizer: torch.optim.Optim
     load_weights(model, folder)
     _unflatten(optimizer, trainable(model), load_file(folder / OPTIMIZER_FILE), scalars)
     _restore_random_states(load_file(folder / RANDOM_FILE))
-    # Checkpoints of earlier releases have no trend.
-    trend = Trend(**document.pop("trend", {}))
-    state = RunState(**document, trend=trend)
-    if state.unreported is None:
-        trend.looked_at = state.step
-    return state
+    return RunState(**{**document, "trend": Trend.from_json(document["trend"])})
 
 
 def _flatten(optimizer: torch.optim.Optimizer, names: list[str]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

@@ -31,9 +31,10 @@ class Microbatch:
 
 
 class ForwardPass:
-    def __init__(self, model: PeftModel, device: torch.device) -> None:
-        self._model, self._device = model, device
-        self.overhead_tokens = overhead_tokens(model, device)
+    def __init__(self, model: PeftModel) -> None:
+        self._model = model
+        self.device = next(model.parameters()).device
+        self.overhead_tokens = overhead_tokens(model, self.device)
         self._head = _SelectedPositions(model)
 
     def collate(self, rows: EncodedRows, indices: list[int]) -> Microbatch:
@@ -60,8 +61,8 @@ class ForwardPass:
         return logits.float()
 
     def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
-        if self._device.type == "cuda":
-            return tensor.pin_memory().to(self._device, non_blocking=True)
+        if self.device.type == "cuda":
+            return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor
 
 

@@ -6,9 +6,9 @@ import socket
 import uuid
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from anneal_runtime import __version__, exit_codes
 from anneal_runtime.gc_freeze import frozen_after
@@ -17,14 +17,12 @@ from anneal_runtime.log import exit_now, log, speak_as
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.settings import BadSettings, TrainerSettings
 from anneal_runtime.trainer.assignment import Assignment
+from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.failures import EvaluationFailed, PeerLost, report
 from anneal_runtime.trainer.launcher import LocalProcesses, start_others
 from anneal_runtime.trainer.rendezvous import hear_claim, listen, meet, tell_claim
 from anneal_runtime.trainer.reporter import Reporter
 from anneal_runtime.trainer.termination import Termination
-
-if TYPE_CHECKING:
-    from anneal_runtime.trainer.distributed import Ranks
 
 
 def main() -> NoReturn:
@@ -100,24 +98,6 @@ def claims(api: InternalApi, claim_id: str) -> Callable[[], Assignment]:
         return Assignment.from_json(answer)
 
     return claim
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """State that every part of an attempt uses."""
-
-    settings: TrainerSettings
-    api: InternalApi
-    claim: Callable[[], Assignment]
-    termination: Termination
-    reporter: Reporter
-    # None if the run has one process.
-    ranks: Ranks | None = None
-
-    @property
-    def reports(self) -> bool:
-        """True for rank 0, which alone reports for the attempt."""
-        return self.ranks is None or self.ranks.rank == 0
 
 
 def run_attempt(attempt: Attempt, assignment: Assignment) -> None:

@@ -15,16 +15,15 @@ from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
+from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
 from anneal_runtime.trainer.rows import read_rows
 from anneal_runtime.trainer.termination import GRACE_S
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
-from anneal_runtime.trainer.training_run import Plan, TrainingRun
+from anneal_runtime.trainer.training_run import Plan, TrainingRun, prepare_run
 
 if TYPE_CHECKING:
     from peft import PeftModel
-
-    from anneal_runtime.trainer.main import Attempt
 
 REPORT_GRACE_S = 2.0
 UNTIL_THERE_IS_ROOM = RetryPolicy(give_up_after_s=600.0)
@@ -54,8 +53,8 @@ def _tell_loading(attempt: Attempt, sentence: str) -> None:
 
 def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> PeftModel:
     reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
-    run = _training_run(attempt, assignment, loaded, origin, reporter.note)
-    reporter.truncated_rows(run.truncated_rows)
+    run = _prepare_run(attempt, assignment, loaded, origin, reporter.note)
+    reporter.truncated_rows(run.data.rows.cut_count)
     reporter.phase("TRAINING MODEL")
     uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
     with termination.deferred():
@@ -65,7 +64,7 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
         exit_now(exit_codes.TERMINATED)
     reporter.phase("SAVING MODEL")
     with termination.deferred(GRACE_S):
-        step = run.settle()
+        step = run.validation.settle()
         write = partial(_write_model, run, work_dir / "model", origin, step)
         call_with_retries(write, UNTIL_THERE_IS_ROOM, on_wait=log)
         publish(attempt.api, "model", step, work_dir / "model", before_commit=reporter.flush)
@@ -83,7 +82,7 @@ def _write_model(run: TrainingRun, folder: Path, origin: Origin, step: int) -> N
 
 def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> None:
     """Runs the share of one rank other than 0 in each step. Rank 0 reports, saves and evaluates."""
-    run, ranks = _training_run(attempt, assignment, loaded, origin, _silently), attempt.ranks
+    run, ranks = _prepare_run(attempt, assignment, loaded, origin, _silently), attempt.ranks
     assert ranks is not None
     with attempt.termination.deferred():
         finished = run.follow(ranks)
@@ -91,7 +90,7 @@ def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, o
         exit_now(exit_codes.TERMINATED)
 
 
-def _training_run(
+def _prepare_run(
     attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin, note: Note
 ) -> TrainingRun:
     args, work_dir = TrainingArgs.from_json(assignment.args, note), attempt.settings.work_dir
@@ -99,7 +98,7 @@ def _training_run(
     checkpoint = _checkpoint(attempt, assignment)
     start = _start(attempt, assignment, checkpoint)
     plan = Plan(args, origin, work_dir / "train.jsonl", held_out, work_dir, checkpoint, start)
-    return TrainingRun(plan, loaded, note, attempt.ranks)
+    return prepare_run(plan, loaded, note, attempt.ranks)
 
 
 def _silently(_code: str, _message: str) -> None:
@@ -119,7 +118,7 @@ def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, l
     attempt.reporter.phase("EVALUATING MODEL")
     all_rows = read_rows(attempt.settings.work_dir / assignment.evaluation.name)
     rows = list(islice(all_rows, assignment.evaluation_max_rows))
-    encoder = TextEncoder(loaded.tokenizer, special_tokens=assignment.args.get("special_tokens") is not False)
+    encoder = TextEncoder(loaded.tokenizer, special_tokens=assignment.args["special_tokens"])
     results = evaluate(model, encoder, rows, assignment.evaluation_max_tokens)
     exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)
     log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-from torch.nn.functional import cross_entropy
 
 from anneal_runtime.model_source import is_out_of_memory
-from anneal_runtime.trainer.batches import plan_microbatches
-from anneal_runtime.trainer.forward import ForwardPass
-from anneal_runtime.trainer.rows import EncodedRows
+from anneal_runtime.trainer.objectives.supervised import Supervised
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -35,28 +32,25 @@ class StepOutcome:
 class OptimizerStep:
     def __init__(
         self,
-        model: PeftModel,
-        rows: EncodedRows,
+        objective: Supervised,
         optimizer: torch.optim.Optimizer,
-        parameters: list[torch.nn.Parameter],
         *,
         token_budget: int,
         max_grad_norm: float,
         ranks: Ranks | None = None,
     ) -> None:
         self.token_budget = token_budget
-        self._rows, self._optimizer, self._parameters = rows, optimizer, parameters
-        self._max_grad_norm, self._ranks = max_grad_norm, ranks
-        self._device = parameters[0].device
-        self.forward = ForwardPass(model, self._device)
+        self._objective, self._rows = objective, objective.rows
+        self._optimizer, self._max_grad_norm, self._ranks = optimizer, max_grad_norm, ranks
+        self._parameters: list[torch.nn.Parameter] = [p for group in optimizer.param_groups for p in group["params"]]
+        self._device = self._parameters[0].device
 
     def run(self, rows: list[int], learning_rate: float) -> StepOutcome:
         """`rows` are row numbers. Raises OutOfMemoryError only when a single sequence does not fit."""
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
         indices = self._rows.sequences(rows)
-        target_count = sum(self._rows.label_count(index) for index in indices)
-        means = self._backward_within_memory(self._share(indices), target_count)
+        means = self._backward_within_memory(self._share(indices), self._objective.target_count(indices))
         if self._ranks is not None:
             means = self._ranks.add_up(self._parameters, means)
         grad_norm = self._clip()
@@ -93,17 +87,14 @@ class OptimizerStep:
 
     def _backward(self, indices: list[int], target_count: int) -> torch.Tensor:
         """The sequences' part of the step's loss and of its token accuracy, means over `target_count` tokens."""
-        lengths = [self._rows.length(index) for index in indices]
         means = torch.zeros(2, device=self._device)
-        for group in plan_microbatches(lengths, self.token_budget, self.forward.overhead_tokens):
-            batch = self.forward.collate(self._rows, [indices[position] for position in group])
-            if batch.targets.numel() == 0:
+        for group in self._objective.microbatches(indices, self.token_budget):
+            sums = self._objective.sums(group)
+            if sums is None:
                 continue
-            logits = self.forward.logits(batch)
-            loss = cross_entropy(logits, batch.targets, reduction="sum") / target_count
+            loss = sums.loss / target_count
             torch.autograd.backward(loss)
-            right = (logits.detach().argmax(-1) == batch.targets).sum()
-            means += torch.stack([loss.detach(), right / target_count])
+            means += torch.stack([loss.detach(), sums.right / target_count])
         return means
 
 

@@ -1,4 +1,4 @@
-"""The arguments of a run, as the claim names them, and the optimizer and schedule that they ask for."""
+"""The arguments of a run, as the claim gives them, and the optimizer and schedule that they ask for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 
 import torch
 
-from anneal_runtime.contract import DEFAULT_ARGS
-
 Note = Callable[[str, str], None]
 
 ADAMW_NAMES = {"adamw", "adamw_hf", "adamw_torch", "adamw_torch_fused"}
@@ -18,38 +16,39 @@ ADAMW_NAMES = {"adamw", "adamw_hf", "adamw_torch", "adamw_torch_fused"}
 
 @dataclass(frozen=True)
 class TrainingArgs:
-    max_steps: int = DEFAULT_ARGS["max_steps"]
-    num_train_epochs: float | None = DEFAULT_ARGS["num_train_epochs"]
-    learning_rate: float = DEFAULT_ARGS["learning_rate"]
-    save_steps: int = DEFAULT_ARGS["save_steps"]
-    batch_size: int = DEFAULT_ARGS["batch_size"]
-    gradient_accumulation_steps: int = DEFAULT_ARGS["gradient_accumulation_steps"]
-    max_length: int = DEFAULT_ARGS["max_length"]
-    optim: str = DEFAULT_ARGS["optim"]
-    warmup_steps: int = DEFAULT_ARGS["warmup_steps"]
-    lr_scheduler_type: str = DEFAULT_ARGS["lr_scheduler_type"]
-    weight_decay: float = DEFAULT_ARGS["weight_decay"]
-    max_grad_norm: float = DEFAULT_ARGS["max_grad_norm"]
-    seed: int = DEFAULT_ARGS["seed"]
-    r_value: int = DEFAULT_ARGS["r_value"]
-    lora_alpha: float = DEFAULT_ARGS["lora_alpha"]
-    lora_dropout: float = DEFAULT_ARGS["lora_dropout"]
+    max_steps: int
+    num_train_epochs: float | None
+    learning_rate: float
+    save_steps: int
+    batch_size: int
+    gradient_accumulation_steps: int
+    max_length: int
+    optim: str
+    warmup_steps: int
+    lr_scheduler_type: str
+    weight_decay: float
+    max_grad_norm: float
+    seed: int
+    r_value: int
+    lora_alpha: float
+    lora_dropout: float
     # Read by the service's retention only.
-    keep_checkpoints: int = DEFAULT_ARGS["keep_checkpoints"]
-    target_modules: str | list[str] = DEFAULT_ARGS["target_modules"]
-    eval_steps: int | None = DEFAULT_ARGS["eval_steps"]
-    keep: str = DEFAULT_ARGS["keep"]
-    # Whether they act in the inputs of pairs.
-    special_tokens: bool = DEFAULT_ARGS["special_tokens"]
-    early_stopping: dict[str, Any] | None = DEFAULT_ARGS["early_stopping"]
+    keep_checkpoints: int
+    target_modules: str | list[str]
+    eval_steps: int | None
+    keep: str
+    # Whether special tokens act in the inputs of pairs.
+    special_tokens: bool
+    early_stopping: dict[str, Any] | None
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:
-        """Null means the default. An argument that this trainer does not know is noted, never silently dropped."""
-        given = {key: value for key, value in raw.items() if value is not None}
-        for key in sorted(given.keys() - cls.__dataclass_fields__.keys()):
-            note("argument_ignored", f"{key} is not known to this trainer and was ignored.")
-        return cls(**{key: value for key, value in given.items() if key in cls.__dataclass_fields__})
+        """`raw` has a value for every argument. An argument that this trainer does not know is noted."""
+        known = {key: value for key, value in raw.items() if key in cls.__dataclass_fields__}
+        for key in sorted(raw.keys() - known.keys()):
+            if raw[key] is not None:
+                note("argument_ignored", f"{key} is not known to this trainer and was ignored.")
+        return cls(**known)
 
     @property
     def rows_per_step(self) -> int:
@@ -60,7 +59,7 @@ class TrainingArgs:
             return max(math.ceil(self.num_train_epochs * steps_per_epoch), 1)
         return self.max_steps
 
-    def steps_between_looks(self, total_steps: int) -> int:
+    def steps_between_validations(self, total_steps: int) -> int:
         # In full tens: the history that users read has every tenth step.
         return self.eval_steps or math.ceil(total_steps / 100) * 10
 
@@ -75,7 +74,7 @@ class TrainingArgs:
 
     @property
     def min_delta(self) -> float:
-        return float((self.early_stopping or {}).get("min_delta", 0.0))
+        return 0.0 if self.early_stopping is None else float(self.early_stopping["min_delta"])
 
 
 def make_optimizer(args: TrainingArgs, parameters: list[torch.nn.Parameter], note: Note) -> torch.optim.Optimizer:

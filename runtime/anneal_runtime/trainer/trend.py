@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from anneal_runtime.trainer.training_args import TrainingArgs
 
 # Losses of earlier steps say too little to warn of.
 FEWEST_STEPS = 20
+# Checkpoints have the names of release 0.1.0, so that each release continues the runs of the other.
+STORED_NAMES = {
+    "validated_at": "looked_at",
+    "validations_without_gain": "looks_without_gain",
+    "validations_above_best": "looks_above_best",
+}
 
 
 @dataclass(frozen=True)
-class Look:
-    """Means at one step: `loss` over the steps since the look before, `valid_loss` over held-out rows, if any."""
+class Losses:
+    """Means at one validation: `loss` over the steps since the one before, `valid_loss` over held-out rows, if any."""
 
     step: int
     loss: float
@@ -22,65 +29,70 @@ class Look:
 
 @dataclass
 class Trend:
-    """All that later looks need to know of earlier ones. It is stored in every checkpoint."""
+    """All that later validations need to know of earlier ones. Every checkpoint holds the trend."""
 
-    looked_at: int = 0
+    validated_at: int = 0
     first_loss: float | None = None
     lowest_loss: float | None = None
     best_valid_loss: float | None = None
     best_step: int = 0
     loss_at_best: float = 0.0
     last_valid_loss: float | None = None
-    # The held-out loss that the next one has to beat by `min_delta`, and the number of looks in a row that did not.
+    # The held-out loss that the next one has to beat by `min_delta`, and the validations in a row that did not.
     valid_loss_to_beat: float | None = None
-    looks_without_gain: int = 0
-    looks_above_best: int = 0
+    validations_without_gain: int = 0
+    validations_above_best: int = 0
     told: list[str] = field(default_factory=list)
 
-    def add(self, look: Look, min_delta: float) -> bool:
+    def to_json(self) -> dict[str, Any]:
+        return {STORED_NAMES.get(name, name): value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Trend:
+        return cls(**{name: stored[STORED_NAMES.get(name, name)] for name in cls.__dataclass_fields__})
+
+    def add(self, now: Losses, min_delta: float) -> bool:
         """True for the lowest held-out loss so far."""
-        self.looked_at = look.step
+        self.validated_at = now.step
         if self.first_loss is None:
-            self.first_loss = look.loss
-        if look.valid_loss is None:
+            self.first_loss = now.loss
+        if now.valid_loss is None:
             return False
-        self.last_valid_loss = look.valid_loss
-        if not math.isfinite(look.valid_loss):
-            self.looks_without_gain += 1
+        self.last_valid_loss = now.valid_loss
+        if not math.isfinite(now.valid_loss):
+            self.validations_without_gain += 1
             return False
-        if self.valid_loss_to_beat is None or look.valid_loss < self.valid_loss_to_beat - min_delta:
-            self.valid_loss_to_beat, self.looks_without_gain = look.valid_loss, 0
+        if self.valid_loss_to_beat is None or now.valid_loss < self.valid_loss_to_beat - min_delta:
+            self.valid_loss_to_beat, self.validations_without_gain = now.valid_loss, 0
         else:
-            self.looks_without_gain += 1
-        is_best = self.best_valid_loss is None or look.valid_loss < self.best_valid_loss
+            self.validations_without_gain += 1
+        is_best = self.best_valid_loss is None or now.valid_loss < self.best_valid_loss
         if is_best:
-            self.best_valid_loss, self.best_step, self.loss_at_best = look.valid_loss, look.step, look.loss
-        self.looks_above_best = 0 if is_best else self.looks_above_best + 1
+            self.best_valid_loss, self.best_step, self.loss_at_best = now.valid_loss, now.step, now.loss
+        self.validations_above_best = 0 if is_best else self.validations_above_best + 1
         return is_best
 
-    def news(self, look: Look, args: TrainingArgs, total_steps: int) -> list[tuple[str, str]]:
+    def news(self, now: Losses, args: TrainingArgs, total_steps: int) -> list[tuple[str, str]]:
         """Code and sentence of what has not been told yet. Call it after `add`."""
         found = [
-            ("valid_loss_not_finite", self._not_finite(look)),
-            ("overfitting", self._overfitting(look, args.keep)),
-            ("loss_rising", self._rising(look, args.learning_rate)),
-            ("loss_flat", self._flat(look, total_steps, args.learning_rate)),
+            ("valid_loss_not_finite", self._not_finite(now)),
+            ("overfitting", self._overfitting(now, args.keep)),
+            ("loss_rising", self._rising(now, args.learning_rate)),
+            ("loss_flat", self._flat(now, total_steps, args.learning_rate)),
         ]
-        self.lowest_loss = look.loss if self.lowest_loss is None else min(self.lowest_loss, look.loss)
+        self.lowest_loss = now.loss if self.lowest_loss is None else min(self.lowest_loss, now.loss)
         news = [(code, message) for code, message in found if message is not None and code not in self.told]
         self.told += [code for code, _ in news]
         return news
 
-    def _not_finite(self, look: Look) -> str | None:
-        if look.valid_loss is None or math.isfinite(look.valid_loss):
+    def _not_finite(self, now: Losses) -> str | None:
+        if now.valid_loss is None or math.isfinite(now.valid_loss):
             return None
-        return (
-            f"At step {look.step} the held-out loss is {look.valid_loss}: the training diverges. Lower learning_rate."
-        )
+        return f"At step {now.step} the held-out loss is {now.valid_loss}: the training diverges. Lower learning_rate."
 
-    def _overfitting(self, look: Look, keep: str) -> str | None:
-        best, valid = self.best_valid_loss, look.valid_loss
-        if best is None or valid is None or self.looks_above_best < 2 or look.loss >= self.loss_at_best:
+    def _overfitting(self, now: Losses, keep: str) -> str | None:
+        best, valid = self.best_valid_loss, now.valid_loss
+        if best is None or valid is None or self.validations_above_best < 2 or now.loss >= self.loss_at_best:
             return None
         if not valid > best * 1.05 + 0.01:
             return None
@@ -89,27 +101,27 @@ class Trend:
             advice += ' keep: "best" publishes the best step, and early_stopping ends such a run.'
         return (
             f"Overfitting: since step {self.best_step} the held-out loss rose from {best:.3f} to {valid:.3f}, and the "
-            f"training loss fell from {self.loss_at_best:.3f} to {look.loss:.3f} at step {look.step}. {advice}"
+            f"training loss fell from {self.loss_at_best:.3f} to {now.loss:.3f} at step {now.step}. {advice}"
         )
 
-    def _rising(self, look: Look, learning_rate: float) -> str | None:
+    def _rising(self, now: Losses, learning_rate: float) -> str | None:
         lowest = self.lowest_loss
-        if lowest is None or look.step < FEWEST_STEPS or look.loss < 1.5 * lowest or look.loss < lowest + 0.5:
+        if lowest is None or now.step < FEWEST_STEPS or now.loss < 1.5 * lowest or now.loss < lowest + 0.5:
             return None
         return (
-            f"The training diverges: its loss rose from {lowest:.3f} to {look.loss:.3f} at step {look.step}. "
+            f"The training diverges: its loss rose from {lowest:.3f} to {now.loss:.3f} at step {now.step}. "
             f"Lower learning_rate (now {learning_rate:g}) or set warmup_steps."
         )
 
-    def _flat(self, look: Look, total_steps: int, learning_rate: float) -> str | None:
+    def _flat(self, now: Losses, total_steps: int, learning_rate: float) -> str | None:
         """Judged from half of the run on. A loss near zero has nowhere to fall."""
         first = self.first_loss
-        if first is None or first < 0.1 or look.step < max(FEWEST_STEPS, total_steps / 2):
+        if first is None or first < 0.1 or now.step < max(FEWEST_STEPS, total_steps / 2):
             return None
-        if not 0.98 * first < look.loss < 1.5 * first:
+        if not 0.98 * first < now.loss < 1.5 * first:
             return None
         return (
-            f"The training loss hardly changes: {first:.3f} at first, {look.loss:.3f} at step {look.step}. "
+            f"The training loss hardly changes: {first:.3f} at first, {now.loss:.3f} at step {now.step}. "
             f"Raise learning_rate (now {learning_rate:g}), and check that each output follows from its input."
         )
 

@@ -1,129 +1,98 @@
-"""Measures loss and accuracy on rows that are not trained on. It draws no random number, so it leaves no trace in the
-training.
-"""
+"""Validates a run, ten times or every `eval_steps`: held-out loss, best step so far, early stop, warnings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
 
 import torch
-from torch.nn.functional import cross_entropy
 
-from anneal_runtime.model_source import is_out_of_memory
-from anneal_runtime.trainer.batches import plan_microbatches
-from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
-from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
-
-if TYPE_CHECKING:
-    from peft import PeftModel
-
-    from anneal_runtime.tokenization import TextEncoder
-    from anneal_runtime.trainer.distributed import Ranks
-
-MOST_ROWS = 128
-# Fewer rows would say too little, however short the run is: to show a curve, and to decide by it.
-FEWEST_SHOWN, FEWEST_DECISIVE = 8, 32
-# A row costs about half as much to validate as to train: with this share validation takes about a tenth of the time.
-SHARE_OF_TRAINED_ROWS = 0.2
-
-
-@dataclass(frozen=True)
-class Validated:
-    """Means over the target tokens of `row_count` held-out rows."""
-
-    loss: float
-    token_accuracy: float
-    row_count: int
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """The rows of every validation of a run, of `available` in the file."""
-
-    rows: EncodedRows
-    used: list[int]
-    available: int
-
-
-def rows_wanted(rows_trained_between: int, is_decisive: bool) -> int:
-    """How many rows a validation takes. `rows_trained_between` counts the training rows from one to the next."""
-    fewest = FEWEST_DECISIVE if is_decisive else FEWEST_SHOWN
-    return min(MOST_ROWS, max(fewest, int(rows_trained_between * SHARE_OF_TRAINED_ROWS)))
-
-
-def load_held_out(path: Path, encoder: TextEncoder, max_length: int, wanted: int) -> HeldOut:
-    """Evenly spaced rows."""
-    available = count_rows(path)
-    count = min(available, wanted)
-    used = [number * available // count for number in range(count)]
-    return HeldOut(encode_rows(path, encoder, max_length, set(used)), used, available)
+from anneal_runtime.trainer.best_adapter import BestAdapter
+from anneal_runtime.trainer.checkpoint import RunState
+from anneal_runtime.trainer.held_out import HeldOut, Validated
+from anneal_runtime.trainer.training_args import Note, TrainingArgs
+from anneal_runtime.trainer.trend import Losses, best_kept, stopped_early
 
 
 class Validation:
-    def __init__(self, model: PeftModel, forward: ForwardPass, held_out: HeldOut, ranks: Ranks | None) -> None:
-        self._model, self._forward, self._rows, self._ranks = model, forward, held_out.rows, ranks
-        self._device = next(model.parameters()).device
-        self._row_count = len(held_out.used)
-        self._groups = self._plan(held_out.rows.sequences(held_out.used))
+    """Every decision depends on `state` alone, so a resume decides the same. Without held-out rows a validation judges
+    the training loss only.
+    """
 
-    def _plan(self, indices: list[int]) -> list[list[int]]:
-        """Microbatches, the same on every rank: they depend on nothing that a rank meets while it trains."""
-        budget = default_token_budget(self._rows, 1, self._device)
-        lengths = [self._rows.length(index) for index in indices]
-        plan = plan_microbatches(lengths, budget, self._forward.overhead_tokens)
-        return [[indices[position] for position in group] for group in plan]
+    def __init__(
+        self,
+        args: TrainingArgs,
+        total_steps: int,
+        state: RunState,
+        *,
+        held_out: HeldOut | None,
+        best: BestAdapter | None,
+        note: Note,
+    ) -> None:
+        self._args, self._total_steps, self._state = args, total_steps, state
+        self._held_out, self._best, self._note = held_out, best, note
+        self._every = args.steps_between_validations(total_steps)
+        # The sum stays on the device: reading each loss would make a GPU wait.
+        self._window_loss: torch.Tensor | None = None
 
-    def run(self, stop_requested: Callable[[], bool]) -> Validated | None:
-        """None when a stop was requested meanwhile: nothing is known then. All ranks must get the same answer from
-        `stop_requested` after each round.
-        """
-        self._model.eval()
-        try:
-            with torch.no_grad():
-                sums = self._sums(stop_requested)
-        finally:
-            self._model.train()
-        if sums is None:
+    @property
+    def is_due(self) -> bool:
+        step = self._state.step
+        is_end_of_window = step % self._every == 0 or step == self._total_steps
+        return step > self._state.trend.validated_at and is_end_of_window
+
+    @property
+    def ends_run(self) -> bool:
+        """The run has done its steps, or stops early. A validation that is due comes first."""
+        if self.is_due:
+            return False
+        patience = self._args.patience
+        gains_nothing = patience is not None and self._state.trend.validations_without_gain >= patience
+        return gains_nothing or self._state.step >= self._total_steps
+
+    @property
+    def left(self) -> int:
+        return math.ceil(self._total_steps / self._every) - math.ceil(self._state.step / self._every)
+
+    def add(self, loss: torch.Tensor) -> None:
+        """Counts the loss of a step."""
+        if self._window_loss is None:
+            self._window_loss = loss.new_tensor(self._state.window_loss)
+        self._window_loss += loss
+        self._state.window_steps += 1
+
+    def store(self) -> None:
+        """Makes the state hold the losses that were added."""
+        if self._window_loss is not None:
+            self._state.window_loss = float(self._window_loss)
+
+    def run(self, aside: AbstractContextManager[None], stop_requested: Callable[[], bool]) -> Validated | None:
+        """A stop leaves the validation due: the next attempt begins with it."""
+        state, validated = self._state, None
+        if stop_requested():
             return None
-        loss, right, count = sums
-        return Validated(loss / count, right / count, self._row_count)
-
-    def _sums(self, stop_requested: Callable[[], bool]) -> list[float] | None:
-        """Each rank takes every n-th group."""
-        rank, size = (0, 1) if self._ranks is None else (self._ranks.rank, self._ranks.world_size)
-        totals = [0.0, 0.0, 0.0]
-        for first in range(0, len(self._groups), size):
-            mine = self._groups[first + rank : first + rank + 1]
-            sums = self._within_memory(mine[0]) if mine else [0.0, 0.0, 0.0]
-            if self._ranks is not None:
-                sums = self._ranks.sum_of(sums)
-            totals = [total + part for total, part in zip(totals, sums, strict=True)]
-            if stop_requested():
+        if self._held_out is not None:
+            with aside:
+                validated = self._held_out.measure(stop_requested)
+            if validated is None:
                 return None
-        return totals
+        self.store()
+        losses = Losses(state.step, state.window_loss / state.window_steps, validated.loss if validated else None)
+        if state.trend.add(losses, self._args.min_delta) and self._best is not None:
+            self._best.keep()
+        for code, message in state.trend.news(losses, self._args, self._total_steps):
+            self._note(code, message)
+        state.window_loss, state.window_steps, self._window_loss = 0.0, 0, None
+        return validated
 
-    def _within_memory(self, indices: list[int]) -> list[float]:
-        try:
-            return self._evaluate(indices)
-        except RuntimeError as error:
-            if not is_out_of_memory(error) or len(indices) == 1:
-                raise
-        # Outside of the handler, whose traceback keeps the failed pass alive.
-        if self._device.type == "cuda":
-            torch.cuda.empty_cache()
-        half = len(indices) // 2
-        parts = self._within_memory(indices[:half]), self._within_memory(indices[half:])
-        return [a + b for a, b in zip(*parts, strict=True)]
-
-    def _evaluate(self, indices: list[int]) -> list[float]:
-        """Sum of losses, number of right tokens, number of tokens."""
-        batch = self._forward.collate(self._rows, indices)
-        if batch.targets.numel() == 0:
-            return [0.0, 0.0, 0.0]
-        logits = self._forward.logits(batch)
-        loss = cross_entropy(logits, batch.targets, reduction="sum")
-        right = (logits.argmax(-1) == batch.targets).sum()
-        return [float(loss), float(right), float(batch.targets.numel())]
+    def settle(self) -> int:
+        """The end of the run: the model becomes the one to publish. Returns its step."""
+        step, trend = self._state.step, self._state.trend
+        if step < self._total_steps:
+            self._note("stopped_early", stopped_early(trend, step, self._total_steps, self._args))
+        if self._best is None or trend.best_valid_loss is None:
+            return step
+        self._best.restore()
+        self._note("best_kept", best_kept(trend, step))
+        return trend.best_step

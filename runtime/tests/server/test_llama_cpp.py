@@ -25,8 +25,8 @@ CLOSE = 0.05
 
 
 def model_of(server: RunningServer) -> LlamaModel:
-    assert server.engine.scheduler._batch is not None
-    model: LlamaModel = server.engine.scheduler._batch._forward._model  # type: ignore[attr-defined]
+    assert server.engine.scheduler._main is not None
+    model: LlamaModel = server.engine.scheduler._main._forward._model  # type: ignore[attr-defined]
     return model
 
 

@@ -73,14 +73,14 @@ class ThreeSteps(NoRoomToJoin):
         return []
 
 
-def test_quick_rows_get_their_time_though_requests_arrive() -> None:
+def test_the_light_lane_gets_its_time_though_requests_arrive() -> None:
     batch = NoRoomToJoin()
     scheduler = Scheduler(cast(RunningBatch, batch), 16, EngineMetrics())
     greedy, idle = [Row(GenerationRequest(None, None, lambda _answers: None), 0, [1], PARAMS, 1) for _ in range(2)]
-    batch.rows, quick = [greedy], ThreeSteps([idle])
-    scheduler._batch_s = 3600.0
-    scheduler._decode_quick(cast(RunningBatch, quick))
-    assert quick.steps == 3
+    batch.rows, light = [greedy], ThreeSteps([idle])
+    scheduler._main_s = 3600.0
+    scheduler._decode_light(cast(RunningBatch, light))
+    assert light.steps == 3
 
 
 class Noting(ThreeSteps):
@@ -100,36 +100,36 @@ class Noting(ThreeSteps):
         return super().step(most_columns, most_grammar_s)
 
 
-def test_a_quick_row_is_done_before_the_other_batch_reads_on() -> None:
+def test_a_row_of_the_light_lane_is_done_before_the_main_lane_reads_on() -> None:
     notes: list[str] = []
-    batch, quick = Noting("batch", [], notes), Noting("quick", [], notes)
-    scheduler = Scheduler(cast(RunningBatch, batch), 16, EngineMetrics(), cast(RunningBatch, quick))
-    scheduler._batch_s, scheduler._pace.step_s, scheduler._pace.few_rows_step_s = 3600.0, 0.1, 0.01
+    main, light = Noting("main", [], notes), Noting("light", [], notes)
+    scheduler = Scheduler(cast(RunningBatch, main), 16, EngineMetrics(), cast(RunningBatch, light))
+    scheduler._main_s, scheduler._pace.step_s, scheduler._pace.light_step_s = 3600.0, 0.1, 0.01
     greedy = GenerationRequest(None, None, lambda _answers: None, account="greedy")
     idle = GenerationRequest(None, None, lambda _answers: None, account="idle")
     greedy.queued, idle.queued = ([Row(each, 0, [1], PARAMS, 1) for _ in range(4)] for each in (greedy, idle))
-    batch.rows = [greedy.queued.pop(), greedy.queued.pop()]
+    main.rows = [greedy.queued.pop(), greedy.queued.pop()]
     for each in (greedy, idle):
         scheduler._admission.add(each)
     scheduler._generate()
-    assert notes == ["quick reads 2", *3 * ["quick steps"], "batch reads 4", "batch steps"]
+    assert notes == ["light reads 2", *3 * ["light steps"], "main reads 4", "main steps"]
 
 
 @pytest.mark.parametrize("kind", ["tiny", "llama"])
 @torch.inference_mode()
-def test_a_row_that_leaves_a_slow_batch_answers_as_alone(
+def test_a_row_that_moves_to_the_light_lane_answers_as_alone(
     kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server: RunningServer = request.getfixturevalue(kind)
     prompt, others = "The red chair is", [f"Product {number} costs" for number in range(8)]
     (alone,) = server.client.texts(prompt, max_tokens=24)
     engine, answers = server.engine, Queue[list[Answer] | Exception]()
-    assert engine.generator is not None and engine.scheduler._batch is not None
-    parts = engine.scheduler._batch._forward, engine.generator.grammars, engine.generator.vocabulary
-    batch, quick = (RunningBatch(*parts) for _ in range(2))
-    scheduler, is_slow = Scheduler(batch, 16, EngineMetrics(), quick), False
+    assert engine.generator is not None and engine.scheduler._main is not None
+    parts = engine.scheduler._main._forward, engine.generator.grammars, engine.generator.vocabulary
+    main, light = (RunningBatch(*parts) for _ in range(2))
+    scheduler, is_congested = Scheduler(main, 16, EngineMetrics(), light), False
     # Not the times of a machine that may be busy.
-    monkeypatch.setattr(scheduler._pace, "is_slow", lambda **_typed: is_slow)
+    monkeypatch.setattr(scheduler._pace, "is_congested", lambda **_typed: is_congested)
     monkeypatch.setattr(scheduler._pace, "count_read", lambda _seconds, _tokens: None)
 
     def ask(account: str, texts: list[str]) -> list[Row]:
@@ -141,11 +141,11 @@ def test_a_row_that_leaves_a_slow_batch_answers_as_alone(
     scheduler._generate()
     ask("greedy", others)
     scheduler._generate()
-    assert not quick.rows and len(batch.rows) == 9
-    # Time for one step of the quick batch.
-    is_slow, scheduler._batch_s = True, 0.0
+    assert not light.rows and len(main.rows) == 9
+    # Time for one step of the light lane.
+    is_congested, scheduler._main_s = True, 0.0
     scheduler._generate()
-    assert quick.rows == rows and len(batch.rows) == 8
+    assert light.rows == rows and len(main.rows) == 8
     while answers.empty():
         scheduler._generate()
     (answer,) = cast(list[Answer], answers.get())
@@ -157,8 +157,8 @@ def test_a_row_that_ends_in_a_part_of_a_step_is_answered_though_others_are_read(
     tiny: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, answers = tiny.engine, Queue[list[Answer] | Exception]()
-    assert engine.generator is not None and engine.scheduler._batch is not None
-    forward = engine.scheduler._batch._forward
+    assert engine.generator is not None and engine.scheduler._main is not None
+    forward = engine.scheduler._main._forward
     batch = RunningBatch(forward, engine.generator.grammars, engine.generator.vocabulary)
     scheduler = Scheduler(batch, 16, EngineMetrics())
     # Each call of a step takes the token of one row.

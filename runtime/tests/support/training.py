@@ -2,23 +2,25 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import load_causal_lm
 from anneal_runtime.trainer.adapter import Origin, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.reporter import Reporter
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_args import TrainingArgs
-from anneal_runtime.trainer.training_run import Plan, TrainingRun
+from anneal_runtime.trainer.training_run import Plan, TrainingRun, prepare_run
 from support.assignments import json_lines
 from support.trainer_process import TINY
 
 Rows = list[dict[str, str]]
+USUAL_ARGS = TrainingArgs(**DEFAULT_ARGS)
 
 
 @dataclass
@@ -65,14 +67,14 @@ def train(
     (folder / "train").write_bytes(json_lines(rows))
     (folder / "held_out").write_bytes(json_lines(held_out or []))
     defaults = {"batch_size": 4, "gradient_accumulation_steps": 1, "r_value": 8, "lora_alpha": 8, "optim": "adamw"}
-    settings = TrainingArgs(**{"learning_rate": 2e-3, "save_steps": 1000, **defaults, **args})
+    settings = replace(USUAL_ARGS, **{"learning_rate": 2e-3, "save_steps": 1000, **defaults, **args})
     training = Training(folder)
     where = folder / "held_out" if held_out else None
     plan = Plan(settings, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint, None)
-    run = TrainingRun(plan, load_causal_lm(TINY, torch.device("cpu")), training.note)
+    run = prepare_run(plan, load_causal_lm(TINY, torch.device("cpu")), training.note)
     termination = Termination()
     prepare(run, termination)
     if run.train(cast(Reporter, training), cast(CheckpointUploader, training), termination):
-        training.model_step = run.settle()
+        training.model_step = run.validation.settle()
         training.weights = {name: value.detach().clone() for name, value in trainable(run.model).items()}
     return training

@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import torch
 from support.trainer_process import TINY
+from support.training import USUAL_ARGS
 
 from anneal_runtime.model_source import load_causal_lm
 from anneal_runtime.tokenization import TextEncoder, prompt_tokens
@@ -7,11 +10,10 @@ from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.evaluation import evaluate, new_token_limit
 from anneal_runtime.trainer.greedy import generate
 from anneal_runtime.trainer.rows import Row
-from anneal_runtime.trainer.training_args import TrainingArgs
 
 LOADED = load_causal_lm(TINY, torch.device("cpu"))
 ENCODER = TextEncoder(LOADED.tokenizer)
-MODEL = add_adapter(LOADED.model, TrainingArgs(r_value=4, lora_alpha=4), print).eval()
+MODEL = add_adapter(LOADED.model, replace(USUAL_ARGS, r_value=4, lora_alpha=4), print).eval()
 TEXTS = ["Repeat: teal\n", "Question: What is the colour of the Aurora Kettle?\nAnswer: ", "A"]
 
 

@@ -2,17 +2,21 @@
 
 import random
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from support.trainer_process import TINY
+from support.training import USUAL_ARGS
 from transformers import DataCollatorForSeq2Seq, Trainer, TrainerCallback, TrainingArguments
 
 from anneal_runtime.model_source import load_causal_lm, load_tokenizer
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
+from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.objectives.supervised import Supervised
 from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
@@ -41,9 +45,8 @@ def our_losses(
     parameters = trainable(model)
     optimizer = make_optimizer(args, list(parameters.values()), refuse)
     learning_rate = learning_rate_schedule(args, optimizer, args.max_steps)
-    step = OptimizerStep(
-        model, rows, optimizer, list(parameters.values()), token_budget=token_budget, max_grad_norm=args.max_grad_norm
-    )
+    objective = Supervised(ForwardPass(model), rows)
+    step = OptimizerStep(objective, optimizer, token_budget=token_budget, max_grad_norm=args.max_grad_norm)
     order = RowOrder(len(rows), args.rows_per_step, args.seed)
     losses = [float(step.run(order.rows_of(number), learning_rate(number)).loss) for number in range(args.max_steps)]
     return losses, {name: parameter.detach().clone() for name, parameter in parameters.items()}
@@ -51,7 +54,7 @@ def our_losses(
 
 @pytest.mark.parametrize("token_budget", [64, 4096])
 def test_the_token_accuracy_is_the_share_of_targets_that_the_model_predicts(token_budget: int) -> None:
-    args, rows = TrainingArgs.from_json({"max_steps": 1}, refuse), uneven_rows()
+    args, rows = replace(USUAL_ARGS, max_steps=1), uneven_rows()
     model = add_adapter(load_causal_lm(TINY, CPU).model, args, refuse)
     right = count = 0
     for row in range(6):
@@ -62,9 +65,9 @@ def test_the_token_accuracy_is_the_share_of_targets_that_the_model_predicts(toke
         learned = labels != NOT_LEARNED
         right += int((predicted[learned] == labels[learned]).sum())
         count += int(learned.sum())
-    parameters = list(trainable(model).values())
-    optimizer = make_optimizer(args, parameters, refuse)
-    step = OptimizerStep(model, rows, optimizer, parameters, token_budget=token_budget, max_grad_norm=1.0)
+    optimizer = make_optimizer(args, list(trainable(model).values()), refuse)
+    objective = Supervised(ForwardPass(model), rows)
+    step = OptimizerStep(objective, optimizer, token_budget=token_budget, max_grad_norm=1.0)
     assert float(step.run(list(range(6)), 0.0).token_accuracy) == pytest.approx(right / count)
 
 
@@ -120,7 +123,8 @@ def reference_losses(args: TrainingArgs, rows: EncodedRows, tmp_path: Path) -> t
 
 @pytest.mark.parametrize("optim", ["adamw_hf", "adafactor"])
 def test_losses_and_adapter_equal_those_of_a_plain_padded_trainer(optim: str, tmp_path: Path) -> None:
-    args = TrainingArgs(
+    args = replace(
+        USUAL_ARGS,
         max_steps=6,
         batch_size=3,
         gradient_accumulation_steps=2,
@@ -154,18 +158,18 @@ def test_several_answers_in_one_sequence_are_learned_as_if_each_stood_alone() ->
     packed.add((tokens, labels))
     alone.add(*apart)
     assert packed.label_count(0) == sum(alone.label_count(sequence) for sequence in alone.sequences([0])) == 15
-    args = TrainingArgs(max_steps=4, batch_size=1, gradient_accumulation_steps=1, r_value=8, optim="adamw")
+    args = replace(USUAL_ARGS, max_steps=4, batch_size=1, gradient_accumulation_steps=1, r_value=8, optim="adamw")
     assert our_losses(args, packed, 400)[0] == pytest.approx(our_losses(args, alone, 400)[0], rel=1e-5)
 
 
 def test_the_layout_on_the_device_does_not_change_the_result() -> None:
-    args = TrainingArgs(max_steps=4, batch_size=9, gradient_accumulation_steps=1, r_value=8, optim="adamw")
+    args = replace(USUAL_ARGS, max_steps=4, batch_size=9, gradient_accumulation_steps=1, r_value=8, optim="adamw")
     small, whole = (our_losses(args, uneven_rows(), budget)[0] for budget in (100, 100_000))
     assert small == pytest.approx(whole, rel=1e-5)
 
 
 def test_a_step_that_does_not_fit_into_memory_is_done_in_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    args = TrainingArgs(max_steps=2, batch_size=9, gradient_accumulation_steps=1, r_value=8, optim="adamw")
+    args = replace(USUAL_ARGS, max_steps=2, batch_size=9, gradient_accumulation_steps=1, r_value=8, optim="adamw")
     expected, _ = our_losses(args, uneven_rows(), 100)
     original = OptimizerStep._backward
 
@@ -185,13 +189,13 @@ def test_a_single_row_that_does_not_fit_is_out_of_memory(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(OptimizerStep, "_backward", always_full)
     with pytest.raises(torch.cuda.OutOfMemoryError):
-        our_losses(TrainingArgs(max_steps=1, r_value=8), uneven_rows(), 400)
+        our_losses(replace(USUAL_ARGS, max_steps=1, r_value=8), uneven_rows(), 400)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("optim", ["adamw", "adafactor"])
 def test_a_gpu_gives_the_losses_of_the_cpu_within_bf16(optim: str) -> None:
-    args = TrainingArgs(max_steps=6, batch_size=9, gradient_accumulation_steps=1, r_value=8, optim=optim)
+    args = replace(USUAL_ARGS, max_steps=6, batch_size=9, gradient_accumulation_steps=1, r_value=8, optim=optim)
     on_cpu, _ = our_losses(args, uneven_rows(), 400)
     on_gpu, adapter = our_losses(args, uneven_rows(), 400, torch.device("cuda", 0))
     assert on_gpu == pytest.approx(on_cpu, rel=2e-2)

@@ -1,17 +1,20 @@
 """The judgement of a run by its losses."""
 
-from anneal_runtime.trainer.training_args import TrainingArgs
-from anneal_runtime.trainer.trend import Look, Trend
+from dataclasses import replace
+
+from support.training import USUAL_ARGS
+
+from anneal_runtime.trainer.trend import Losses, Trend
 
 
 def codes(losses: list[float], valid: list[float] | None = None, **args: object) -> list[str]:
-    """Looks every 10 steps of a run that ends with the last of them."""
+    """Validations every 10 steps of a run that ends with the last of them."""
     trend, told = Trend(), list[str]()
-    settings = TrainingArgs(**args)  # type: ignore[arg-type]
+    settings = replace(USUAL_ARGS, **args)  # type: ignore[arg-type]
     for number, loss in enumerate(losses):
-        look = Look((number + 1) * 10, loss, valid[number] if valid else None)
-        trend.add(look, settings.min_delta)
-        told += [code for code, _ in trend.news(look, settings, len(losses) * 10)]
+        means = Losses((number + 1) * 10, loss, valid[number] if valid else None)
+        trend.add(means, settings.min_delta)
+        told += [code for code, _ in trend.news(means, settings, len(losses) * 10)]
     return told
 
 
@@ -41,7 +44,7 @@ def test_a_loss_that_does_not_move_by_half_of_the_run_is_flat() -> None:
 def test_a_gain_below_min_delta_counts_as_none_yet_the_lowest_loss_is_the_best() -> None:
     trend = Trend()
     for step, valid in enumerate([1.0, 0.95, 0.92, 0.91]):
-        trend.add(Look(step, 1.0, valid), 0.1)
-    assert (trend.looks_without_gain, trend.best_step) == (3, 3)
-    trend.add(Look(4, 1.0, 0.85), 0.1)
-    assert trend.looks_without_gain == 0
+        trend.add(Losses(step, 1.0, valid), 0.1)
+    assert (trend.validations_without_gain, trend.best_step) == (3, 3)
+    trend.add(Losses(4, 1.0, 0.85), 0.1)
+    assert trend.validations_without_gain == 0

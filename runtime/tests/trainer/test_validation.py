@@ -13,9 +13,9 @@ from support.training import Training, train
 
 from anneal_runtime.model_source import load_tokenizer
 from anneal_runtime.tokenization import TextEncoder
+from anneal_runtime.trainer.held_out import MOST_ROWS, HeldOut, Validated, load_held_out, rows_wanted
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_run import TrainingRun
-from anneal_runtime.trainer.validation import MOST_ROWS, Validated, Validation, load_held_out, rows_wanted
 
 ROWS, HELD_OUT = make_rows(6), make_rows(16, seed=8)
 # The run is long enough to learn its rows by heart. Dropout would show a stray random number.
@@ -86,14 +86,14 @@ def test_a_stop_during_a_validation_costs_no_row_and_an_early_stop_comes_at_the_
     assert end < 40, losses
 
     def stop_at_the_end(_run: TrainingRun, termination: Termination) -> None:
-        validate, validations = Validation.run, list[int]()
+        measure, validations = HeldOut.measure, list[int]()
 
-        def stopping_the_last(self: Validation, stop_requested: Callable[[], bool]) -> Validated | None:
+        def stopping_the_last(self: HeldOut, stop_requested: Callable[[], bool]) -> Validated | None:
             validations.append(1)
             termination.requested = len(validations) * 4 == end
-            return validate(self, stop_requested)
+            return measure(self, stop_requested)
 
-        monkeypatch.setattr(Validation, "run", stopping_the_last)
+        monkeypatch.setattr(HeldOut, "measure", stopping_the_last)
 
     stopped = train(tmp_path / "stopped", ROWS, HELD_OUT, **args, prepare=stop_at_the_end)
     monkeypatch.undo()
@@ -120,13 +120,13 @@ def test_the_rows_of_a_validation_are_bounded_and_spread_over_the_file(tmp_path:
 def test_a_validation_that_does_not_fit_into_memory_is_done_in_smaller_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evaluate = Validation._evaluate
+    evaluate = HeldOut._evaluate
 
-    def full_beyond_two_rows(self: Validation, indices: list[int]) -> list[float]:
+    def full_beyond_two_rows(self: HeldOut, indices: list[int]) -> list[float]:
         if len(indices) > 2:
             raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
         return evaluate(self, indices)
 
-    monkeypatch.setattr(Validation, "_evaluate", full_beyond_two_rows)
+    monkeypatch.setattr(HeldOut, "_evaluate", full_beyond_two_rows)
     small = train(tmp_path, ROWS, HELD_OUT, **{**OVERFITTING, "max_steps": 4}, keep="best")
     assert small.rows[4]["valid_rows"] == 16 and 0 < small.rows[4]["valid_token_accuracy"] < 1

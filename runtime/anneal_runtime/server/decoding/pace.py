@@ -13,7 +13,7 @@ SHARED_READ_S = 0.06
 # A read of at least so many tokens tells the time of one token.
 TELLING_READ = 256
 # A step has at most so many columns meanwhile, and fewer columns if it would have more tokens than this. Forced tokens
-# come in runs, and a step of many tokens takes as long as several steps of few.
+# come in runs, and a step of many tokens takes as long as several small steps.
 SHARED_COLUMNS = 4
 SHARED_TOKENS = 64
 # The grammars of typed rows hold a step for so long meanwhile; then others have their turn, and the step goes on.
@@ -21,12 +21,12 @@ SHARED_GRAMMAR_S = 0.02
 # An engine counts as shared for this time after it had work of several accounts. An account that asks one prompt
 # after another has no work here between two of them.
 SHARED_FOR_S = 1.0
-# The quick batch gets this many times as much time as the other one.
-QUICK_SHARE = 2
-# While no row runs nobody pays: without this limit, an account that was alone for an hour would wait for an hour.
-MOST_DEBT_S = 1.0
-# Steps are slow for a row that waits for its next token this many times as long as among a few rows.
-SLOW = 2.0
+# The light lane gets this many times as much time as the main lane.
+LIGHT_SHARE = 2
+# While no row runs no deficit falls: without this limit, an account that was alone for an hour would wait for an hour.
+MOST_DEFICIT_S = 1.0
+# The main lane is congested for a row that waits for its next token this many times as long as in a light step.
+CONGESTED = 2.0
 
 
 class Pace:
@@ -36,9 +36,9 @@ class Pace:
         # A step, and a step divided by the tokens that a row had in it.
         self.step_s: float | None = None
         self.token_s: float | None = None
-        # The same for steps of a few rows.
-        self.few_rows_step_s: float | None = None
-        self.few_rows_token_s: float | None = None
+        # The same for light steps: those of no more rows than a light account has.
+        self.light_step_s: float | None = None
+        self.light_token_s: float | None = None
         # Reading one prompt token.
         self.read_s: float | None = None
         self._is_shared, self._shared_at = False, -SHARED_FOR_S
@@ -52,12 +52,12 @@ class Pace:
         self.token_s = average(self.token_s, seconds / tokens)
 
     def count_part(self, seconds: float) -> None:
-        """A step that grammars hold has taken so long and goes on: nobody is to wait for its end to know it is slow."""
+        """A step that grammars hold has taken so long and goes on. So congestion is noticed before the step ends."""
         self._part_s = seconds
 
-    def count_few_rows_step(self, seconds: float, tokens: float) -> None:
-        self.few_rows_step_s = unhindered(self.few_rows_step_s, seconds)
-        self.few_rows_token_s = unhindered(self.few_rows_token_s, seconds / tokens)
+    def count_light_step(self, seconds: float, tokens: float) -> None:
+        self.light_step_s = unhindered(self.light_step_s, seconds)
+        self.light_token_s = unhindered(self.light_token_s, seconds / tokens)
 
     def count_accounts(self, count: int, now: float) -> None:
         if count > 1:
@@ -65,15 +65,15 @@ class Pace:
         self._is_shared = now - self._shared_at < SHARED_FOR_S
 
     def count_read(self, seconds: float, tokens: int) -> None:
-        # A read takes as long as a pass of a few rows, whatever its length, and longer for each token.
-        for_tokens = max(0.0, seconds - (self.few_rows_step_s or 0.0))
+        # A read takes as long as a light step, whatever its length, and longer for each token.
+        for_tokens = max(0.0, seconds - (self.light_step_s or 0.0))
         # So a short read says little about a token.
         self.read_s = average(self.read_s, for_tokens / max(1, tokens), 0.2 * min(1.0, tokens / TELLING_READ))
 
-    def is_slow(self, *, is_typed: bool) -> bool:
+    def is_congested(self, *, is_typed: bool) -> bool:
         """The forced tokens of a typed answer come in runs, of which a step of many rows takes only a few tokens."""
-        ours, few = (self.token_s, self.few_rows_token_s) if is_typed else (self.step_s, self.few_rows_step_s)
-        return ours is not None and few is not None and max(ours, self._part_s) > SLOW * few
+        main, light = (self.token_s, self.light_token_s) if is_typed else (self.step_s, self.light_step_s)
+        return main is not None and light is not None and max(main, self._part_s) > CONGESTED * light
 
     def most_columns(self, rows: int) -> int | None:
         """Of one step of so many rows; None is no limit."""
@@ -92,25 +92,26 @@ class Pace:
         return min(PREFILL_TOKENS, int(SHARED_READ_S / self.read_s))
 
 
-class Debts:
-    """What accounts owe: the seconds for which prompts that need one token only made the rows of others stand still.
+class Deficits:
+    """The seconds for which an account's prompts that need one token only made the rows of others stand still.
 
-    An account with a debt has no prompts read until the rows of others were decoded for as long. So such prompts, which
-    take no place in the batch, take at most half of the time from rows that run.
+    An account with a deficit has no prompts read until the rows of others were decoded for as long. So such prompts,
+    which take no place in a lane, take at most half of the time from rows that run. As in deficit round robin, the
+    account with the smallest deficit comes next.
     """
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
 
-    def owe(self, accounts: Iterable[str], seconds: float) -> None:
+    def charge(self, accounts: Iterable[str], seconds: float) -> None:
         for account in accounts:
-            self._seconds[account] = min(MOST_DEBT_S, self.of(account) + seconds)
+            self._seconds[account] = min(MOST_DEFICIT_S, self.of(account) + seconds)
 
     def of(self, account: str) -> float:
         return self._seconds.get(account, 0.0)
 
-    def pay(self, seconds: float) -> None:
-        self._seconds = {account: owed - seconds for account, owed in self._seconds.items() if owed > seconds}
+    def reduce(self, seconds: float) -> None:
+        self._seconds = {account: each - seconds for account, each in self._seconds.items() if each > seconds}
 
     def must_wait(self, account: str, rows_of: Mapping[str, int]) -> bool:
         """@param rows_of the running rows of each account"""
@@ -118,7 +119,7 @@ class Debts:
 
 
 def unhindered(old: float | None, new: float) -> float:
-    """Moves little for a greater value: the first rows of many that are slow tell little about a few rows."""
+    """Moves little for a greater value: a few long light steps may be those of an account that grows heavy."""
     return average(old, new, 0.02 if old is not None and new > old else 0.2)
 
 

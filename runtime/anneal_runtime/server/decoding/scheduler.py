@@ -1,10 +1,10 @@
-"""The one thread that runs the model. Routes hand it requests; it forms a batch of their rows and answers from it.
+"""The one thread that runs the model. Routes hand it requests; it forms batches of their rows and answers from them.
 
-Where its steps are slow, as with many typed answers or adapters, an account that has no row yet gets its first few
-into a second batch, the quick one, which gets twice the time that the other batch took. Few rows that an account has
-in the other batch already move to it. So an account that fills the engine makes another one's answers take about half
-as long again, however slow its own rows are. Prompts whose rows end with their first token take no place; reading them
-takes at most half of the time from rows of others.
+The rows run in two lanes, each a batch with steps of its own. Where the main lane is congested, as with many typed
+answers or adapters, the first rows of an account that has none yet join the light lane, which gets twice the time that
+the main lane took. The rows that a light account already has in the main lane move over. So a heavy account makes
+another one's answers take about half as long again, however long its own steps are. Prompts whose rows end with their
+first token take no place; reading them takes at most half of the time from rows of others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from anneal_runtime.log import log
 from anneal_runtime.server.decoding.admission import Admission
 from anneal_runtime.server.decoding.batch import RowFailed, RunningBatch
 from anneal_runtime.server.decoding.encoding import EncodeRequest
-from anneal_runtime.server.decoding.pace import QUICK_SHARE, Debts, Pace
+from anneal_runtime.server.decoding.pace import LIGHT_SHARE, Deficits, Pace
 from anneal_runtime.server.decoding.rows import GenerationFailed, GenerationRequest, Row
 from anneal_runtime.server.metrics import EngineMetrics
 
@@ -33,17 +33,17 @@ FAILURES_IN_A_ROW = 5
 class Scheduler:
     def __init__(
         self,
-        batch: RunningBatch | None,
+        main: RunningBatch | None,
         max_batch: int,
         metrics: EngineMetrics,
-        quick: RunningBatch | None = None,
+        light: RunningBatch | None = None,
     ) -> None:
-        self._batch, self._quick, self._metrics = batch, quick, metrics
-        self._pace, self._debts = Pace(), Debts()
-        self._admission = Admission(max_batch, self._pace, self._debts)
-        # The batch took so many seconds since the quick one had its time.
-        self._batch_s = 0.0
-        # Batches whose step is not done, with the step's seconds so far and its tokens of a row.
+        self._main, self._light, self._metrics = main, light, metrics
+        self._pace, self._deficits = Pace(), Deficits()
+        self._admission = Admission(max_batch, self._pace, self._deficits)
+        # Seconds that the main lane took since the light lane had its time.
+        self._main_s = 0.0
+        # Lanes whose step is not done, with the step's seconds so far and its tokens of a row.
         self._halves: dict[RunningBatch, tuple[float, float]] = {}
         self._inbox: deque[GenerationRequest | EncodeRequest] = deque()
         self._wake = threading.Event()
@@ -87,18 +87,18 @@ class Scheduler:
 
     @property
     def _running(self) -> list[Row]:
-        return [row for batch in (self._batch, self._quick) if batch for row in batch.rows]
+        return [row for lane in (self._main, self._light) if lane for row in lane.rows]
 
-    def _attempt(self, batch: RunningBatch | None, work: Callable[[RunningBatch], None]) -> None:
+    def _attempt(self, lane: RunningBatch | None, work: Callable[[RunningBatch], None]) -> None:
         """Fails the running requests, not the server, on an error in a forward pass."""
-        if batch is None:
+        if lane is None:
             return
         try:
-            work(batch)
+            work(lane)
         except Exception as error:
             self._count_failure("A batch failed", error)
-            self._halves.pop(batch, None)
-            for request in {row.request for row in batch.clear()}:
+            self._halves.pop(lane, None)
+            for request in {row.request for row in lane.clear()}:
                 self._fail(request, error)
 
     def _count_failure(self, what: str, error: Exception) -> None:
@@ -108,29 +108,29 @@ class Scheduler:
             raise error
 
     def _generate(self) -> None:
-        """The quick batch goes first: its new rows would else stand still while many prompts of another are read."""
-        if self._batch is None:
+        """The light lane goes first: else its new rows would stand still while many prompts of others are read."""
+        if self._main is None:
             return
-        rows, quick = self._admission.choose(self._running), list[Row]()
-        if self._batch.rows and self._quick:
-            quick = self._admission.choose_quick(rows, self._batch.rows, self._quick.rows)
-            self._attempt(self._quick, self._move_stuck)
-        self._attempt(self._quick, lambda batch: self._read(batch, quick))
-        self._attempt(self._quick, self._decode_quick)
-        self._attempt(self._batch, lambda batch: self._read(batch, [row for row in rows if row not in quick]))
-        self._attempt(self._batch, self._decode)
+        rows, light = self._admission.choose(self._running), list[Row]()
+        if self._main.rows and self._light:
+            light = self._admission.choose_light(rows, self._main.rows, self._light.rows)
+            self._attempt(self._light, self._move_to_light)
+        self._attempt(self._light, lambda lane: self._read(lane, light))
+        self._attempt(self._light, self._decode_light)
+        self._attempt(self._main, lambda lane: self._read(lane, [row for row in rows if row not in light]))
+        self._attempt(self._main, self._decode_main)
 
-    def _move_stuck(self, quick: RunningBatch) -> None:
-        """Rows that began before the steps were slow are not to end with them."""
-        assert self._batch is not None
-        stuck = self._admission.choose_stuck(self._batch.rows, quick.rows)
-        if stuck and self._batch not in self._halves:
-            with self._failing(stuck):
-                quick.join(self._batch.take(stuck))
+    def _move_to_light(self, light: RunningBatch) -> None:
+        """Moves rows of light accounts that began before the main lane was congested."""
+        assert self._main is not None
+        leaving = self._admission.choose_leaving(self._main.rows, light.rows)
+        if leaving and self._main not in self._halves:
+            with self._failing(leaving):
+                light.join(self._main.take(leaving))
 
     @contextmanager
     def _failing(self, rows: list[Row]) -> Iterator[None]:
-        """An error fails these rows, which may then be in no batch and no line."""
+        """An error fails these rows, which may then be in no lane and no queue."""
         try:
             yield
         except Exception as error:
@@ -138,67 +138,67 @@ class Scheduler:
                 self._fail(row.request, error)
             raise
 
-    def _read(self, batch: RunningBatch, rows: list[Row]) -> None:
+    def _read(self, lane: RunningBatch, rows: list[Row]) -> None:
         if not rows:
             return
         started, tokens = monotonic(), max(row.read_length for row in rows) * len(rows)
         try:
             with self._failing(rows):
-                joining, failures = batch.read(rows, self._pace.most_grammar_s)
+                joining, failures = lane.read(rows, self._pace.most_grammar_s)
         except Exception as error:
             # The running rows are untouched and go on.
             self._count_failure("Prompts could not be read", error)
             return
         with self._failing(rows):
-            batch.join(joining)
+            lane.join(joining)
         seconds = monotonic() - started
         self._pace.count_read(seconds, tokens)
-        if batch is self._batch:
-            self._batch_s += seconds
+        if lane is self._main:
+            self._main_s += seconds
         # Rows that take a place are bounded by the places.
         ended = [row for row in rows if row.answer is not None]
-        self._debts.owe({row.request.account for row in ended}, seconds * len(ended) / len(rows))
-        self._settle(batch, failures, rows)
+        self._deficits.charge({row.request.account for row in ended}, seconds * len(ended) / len(rows))
+        self._settle(lane, failures, rows)
 
-    def _decode(self, batch: RunningBatch) -> None:
-        self._batch_s += self._step(batch)
+    def _decode_main(self, lane: RunningBatch) -> None:
+        self._main_s += self._step(lane)
 
-    def _decode_quick(self, batch: RunningBatch) -> None:
-        """As many steps as fit into twice the time that the other batch took."""
-        until, self._batch_s = monotonic() + QUICK_SHARE * self._batch_s, 0.0
-        while batch.rows:
-            self._step(batch)
-            if monotonic() >= until or not (self._batch and self._batch.rows):
+    def _decode_light(self, lane: RunningBatch) -> None:
+        """As many steps as fit into twice the time that the main lane took."""
+        until, self._main_s = monotonic() + LIGHT_SHARE * self._main_s, 0.0
+        while lane.rows:
+            self._step(lane)
+            if monotonic() >= until or not (self._main and self._main.rows):
                 break
 
-    def _step(self, batch: RunningBatch) -> float:
+    def _step(self, lane: RunningBatch) -> float:
         """One more token for every row, or several, or a part of this work. Returns the seconds."""
-        batch.drop([row.request.cancelled for row in batch.rows])
-        rows, count, started = list(batch.rows), len(batch.rows), monotonic()
+        lane.drop([row.request.cancelled for row in lane.rows])
+        rows, count, started = list(lane.rows), len(lane.rows), monotonic()
         cached = sum(row.cached for row in rows)
         if count == 0:
-            self._halves.pop(batch, None)
+            self._halves.pop(lane, None)
             return 0.0
-        is_few = count <= self._admission.few
-        failures = batch.step(None if is_few else self._pace.most_columns(count), self._pace.most_grammar_s)
+        is_light = count <= self._admission.light_rows
+        failures = lane.step(None if is_light else self._pace.most_columns(count), self._pace.most_grammar_s)
         if failures is not None:
             self._metrics.batch_rows.observe(count)
-            self._settle(batch, failures, batch.rows)
+            self._settle(lane, failures, lane.rows)
         seconds, fed = monotonic() - started, (sum(row.cached for row in rows) - cached) / count
-        self._debts.pay(seconds)
-        before_s, tokens = self._halves.pop(batch, (0.0, fed))
+        self._deficits.reduce(seconds)
+        before_s, tokens = self._halves.pop(lane, (0.0, fed))
         if failures is None:
-            self._halves[batch] = before_s + seconds, tokens
-            if batch is self._batch:
+            self._halves[lane] = before_s + seconds, tokens
+            if lane is self._main:
                 self._pace.count_part(before_s + seconds)
             return seconds
-        if is_few:
-            self._pace.count_few_rows_step(before_s + seconds, tokens)
-        if batch is self._batch:
+        if is_light:
+            self._pace.count_light_step(before_s + seconds, tokens)
+        if lane is self._main:
             self._pace.count_step(before_s + seconds, tokens)
         return seconds
 
-    def _settle(self, batch: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
+    def _settle(self, lane: RunningBatch, failures: list[RowFailed], stepped: list[Row]) -> None:
         now, self._failures = monotonic(), 0
         for failure in failures:
             self._fail(failure.row.request, failure.cause)
@@ -211,7 +211,7 @@ class Scheduler:
                 self._finish(row)
         # A row may have its answer from a part of a step. It is finished when the whole step is done.
         done = {row for row in stepped if row.answer is not None}
-        batch.drop([row in done or row.request.cancelled for row in batch.rows])
+        lane.drop([row in done or row.request.cancelled for row in lane.rows])
 
     def _finish(self, row: Row) -> None:
         request, answer = row.request, row.answer
