@@ -68,17 +68,18 @@ async function removeAll(
   }
 }
 
-/** The length of an upload is unknown when its URL is signed, and the URL may overwrite bytes that a job has used. */
+/** @returns their number. The length of an upload is unknown when its URL is signed, and the URL may overwrite bytes that a job has used. */
 export async function measureUploads(
   { database, storage }: { database: Pick<Database, 'datasets'>; storage: Storage },
   signal?: AbortSignal,
-) {
-  for (;;) {
+): Promise<number> {
+  for (let count = 0; ;) {
     const uploads = await database.datasets.unmeasuredUploads(uploadsPerPortion)
     for (const { id, uploadKey } of uploads) {
       signal?.throwIfAborted()
       await database.datasets.measure(id, (await storage.stat(uploadKey))?.sizeBytes ?? 0)
     }
-    if (uploads.length < uploadsPerPortion) return
+    count += uploads.length
+    if (uploads.length < uploadsPerPortion) return count
   }
 }

@@ -3,6 +3,7 @@ import { cancellationSignal } from '@temporalio/activity'
 import type { EndState } from '../src/compute/run.ts'
 import type { TrainerCompute, TrainerSpec } from '../src/compute/trainers.ts'
 import { isInterruption, policyOf, type AttemptCause } from '../src/domain/attempt-cause.ts'
+import { folderOf } from '../src/domain/durable-work.ts'
 import { gibibyte } from '../src/domain/catalogue.ts'
 import { podToken, sha256 } from '../src/domain/identifiers.ts'
 import { exportRunName, isOpenExport, type ModelExport } from '../src/domain/model-export.ts'
@@ -82,7 +83,7 @@ export function createModelExportActivities(deps: ModelExportDependencies) {
         if (!found || !isOpenExport(found.status)) return
         if (found.runIsOpen) await terminate(found)
         await modelExports.fail(exportId, message)
-        await storage.removeFolder(storageKeys.exportFolder(found.accountId, exportId))
+        await storage.removeFolder(folderOf({ kind: 'export', id: exportId }, found.accountId))
       }),
   }
 

@@ -3,7 +3,7 @@
 import { cancellationSignal } from '@temporalio/activity'
 import type { ModelServerCompute } from '../src/compute/model-servers.ts'
 import type { RunSummary } from '../src/compute/run.ts'
-import { durableWork, workflowIdOf, type Work, type WorkKind } from '../src/domain/durable-work.ts'
+import { durableWork, workflowIdOf, workKinds, type Work, type WorkKind } from '../src/domain/durable-work.ts'
 import { fineTuneWorkflowId, modelServerName } from '../src/domain/identifiers.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
 import type { Log } from '../src/log.ts'
@@ -30,28 +30,21 @@ export type ReaperActivities = ReturnType<typeof createReaperActivities>
 /** One activity handles this many; the next run of the reaper comes in 20 s. */
 const portion = 100
 
+const none = (_id?: string): Promise<string[]> => Promise.resolve([])
+
 export function createReaperActivities(deps: ReaperDependencies) {
   const { database, trainers, modelServers, settings, executions } = deps
 
-  /** Work that has started, has not ended, and whose workflow is not open, at most a portion. */
-  const findLost = (kind: WorkKind): Promise<string[]> =>
-    withHeartbeat(async () => {
-      const lost: string[] = []
-      let open: Set<string> | undefined
-      for await (const page of database.durableWork.started(kind)) {
-        open ??= await executions.listOpen(durableWork[kind].workflowType)
-        for (const { id } of page) if (!open.has(workflowIdOf({ kind, id }))) lost.push(id)
-        if (lost.length >= portion) break
-      }
-      return lost.slice(0, portion)
-    })
-
-  async function startAgain(work: Work): Promise<void> {
-    // The list may be old. A workflow closes only after its work has ended, so the work is asked last.
-    if ((await executions.describe(workflowIdOf(work)))?.isRunning) return
-    if (!(await database.durableWork.isOpen(work))) return
-    await database.durableWork.startAgain(work)
-    reaped(deps, work.kind, work)
+  /** At most a portion. */
+  async function lostWork(kind: WorkKind): Promise<Work[]> {
+    const lost: Work[] = []
+    let open: Set<string> | undefined
+    for await (const page of database.durableWork.started(kind)) {
+      open ??= await executions.listOpen(durableWork[kind].workflowType)
+      for (const { id } of page) if (!open.has(workflowIdOf({ kind, id }))) lost.push({ kind, id })
+      if (lost.length >= portion) break
+    }
+    return lost.slice(0, portion)
   }
 
   return {
@@ -89,17 +82,25 @@ export function createReaperActivities(deps: ReaperDependencies) {
       reaped(deps, 'model_server_workflow', { baseModel })
     },
 
-    findLostBatches: () => findLost('batch'),
-    /** Finished chunks are kept. */
-    startBatchAgain: (id: string) => startAgain({ kind: 'batch', id }),
+    /** Work that has started, has not ended, and whose workflow is not open. */
+    findLostWork: (): Promise<Work[]> => withHeartbeat(async () => (await Promise.all(workKinds.map(lostWork))).flat()),
 
-    findLostEvaluations: () => findLost('evaluation'),
-    /** Rows, answers and scores that were stored are kept. */
-    startEvaluationAgain: (id: string) => startAgain({ kind: 'evaluation', id }),
+    /** What the work has stored is kept, and a program that still runs is adopted. */
+    async startWorkAgain(work: Work): Promise<void> {
+      // The list may be old. A workflow closes only after its work has ended, so the work is asked last.
+      if ((await executions.describe(workflowIdOf(work)))?.isRunning) return
+      if (!(await database.durableWork.isOpen(work))) return
+      await database.durableWork.startAgain(work)
+      reaped(deps, work.kind, work)
+    },
 
-    findLostExports: () => findLost('export'),
-    /** A program that still merges is adopted. */
-    startExportAgain: (id: string) => startAgain({ kind: 'export', id }),
+    // A round of v0.1.0 that is open during the update calls these. The next round finds all lost work.
+    findLostBatches: none,
+    findLostEvaluations: none,
+    findLostExports: none,
+    startBatchAgain: none,
+    startEvaluationAgain: none,
+    startExportAgain: none,
 
     findStrayAttempts: (): Promise<Position[]> => database.reaper.listStrayAttempts(portion),
 

@@ -1,12 +1,13 @@
-// Removes old rows and objects in portions: objects first, then the rows that name them.
-import { ApplicationFailure, cancellationSignal, heartbeat } from '@temporalio/activity'
+// Removes old rows and objects, kind by kind and in portions: objects first, then the rows that name them.
+import { ApplicationFailure, cancellationSignal } from '@temporalio/activity'
 import type { ModelServerCompute } from '../src/compute/model-servers.ts'
 import type { TrainerCompute } from '../src/compute/trainers.ts'
+import { folderOf, workKinds, type WorkKind } from '../src/domain/durable-work.ts'
 import type { Retention } from '../src/domain/retention.ts'
 import type { Log } from '../src/log.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
-import { storageKeys } from '../src/domain/storage-keys.ts'
+import { dailyRetentionWorkflowId, reaperWorkflowId, retentionWorkflowId } from '../workflows/contract.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import {
   measureUploads,
@@ -16,6 +17,7 @@ import {
   type RemoveParts,
 } from './abandoned-uploads.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { removeOldArtifacts, removePreparedRows } from './old-artifacts.ts'
 import { removeOrphanedObjects } from './orphaned-objects.ts'
 import { SweepRefused, type RefusalReason } from './sweep-guard.ts'
 
@@ -39,79 +41,28 @@ export type RetentionDependencies = {
 export type RetentionActivities = ReturnType<typeof createRetentionActivities>
 
 const rowsPerPortion = 1000
-const jobsPerPortion = 100
-const batchesPerPortion = 100
-const exportsPerPortion = 20
+const workPerPortion = 100
 const historiesPerPortion = 500
 
-export function createRetentionActivities({
-  database,
-  storage,
-  trainers,
-  modelServers,
-  executions,
-  removeParts,
-  log,
-  countRefusedSweep,
-  settings: { retention, sweep },
-}: RetentionDependencies) {
-  const rows = database.retention
-  const ago = async (ms: number) => new Date((await database.now()).getTime() - ms)
+export function createRetentionActivities(deps: RetentionDependencies) {
+  const { database, storage, log, countRefusedSweep } = deps
+  const removals = removalsOf(deps)
   return {
-    /** Outbox messages, webhook deliveries, trackers of ended jobs, and audit events. @returns the number of rows */
-    async removeOldMessages(): Promise<number> {
-      const messages = await removeRows(retention.deliveredMessagesMs, rows.deleteDeliveredMessages)
-      const deliveries = await removeRows(retention.webhookDeliveriesMs, rows.deleteWebhookDeliveries)
-      const trackers = await removeRows(retention.trackersMs, rows.deleteTrackers)
-      return messages + deliveries + trackers + (await removeRows(retention.auditEventsMs, rows.deleteAuditEvents))
-    },
+    /** The kinds that a round removes, in this order. */
+    listOldKinds: (): Promise<string[]> => Promise.resolve(Object.keys(removals)),
 
-    /** Keys of requests and of usage batches, stored responses, and keys and sessions that have ended. @returns the number of rows */
-    async removeOldIdempotencyKeys(): Promise<number> {
-      const keys = await removeRows(retention.endedKeysMs, rows.deleteEndedKeys)
-      const requests = await removeRows(retention.idempotencyKeysMs, rows.deleteIdempotencyKeys)
-      const sessions = await removeRows(0, rows.deleteConsoleSessions)
-      const responses = await removeRows(retention.responsesMs, database.storedResponses.removeOld)
-      return (
-        keys + requests + responses + sessions + (await removeRows(retention.usageWritersMs, rows.deleteUsageWriters))
-      )
-    },
-
-    /** Old checkpoints, broken artifacts of either kind, and prepared rows of ended jobs. @returns the number of artifacts and jobs */
-    removeOldCheckpoints: (): Promise<number> =>
+    /** @returns the number of rows, objects or runs. @throws ApplicationFailure for a kind that this release does not know */
+    removeOld: ({ kind }: { kind: string }): Promise<number> =>
       withHeartbeat(async () => {
-        const jobsWithData = await removePreparedData()
-        const needed = {
-          keptCheckpoints: retention.checkpointsPerJob,
-          brokenBefore: await ago(retention.brokenArtifactsMs),
-        }
-        let [count, last] = [jobsWithData, 0]
-        for (;;) {
-          const jobs = await rows.jobsWithOldArtifacts(last, needed, jobsPerPortion)
-          for (const jobId of jobs) count += await removeArtifacts(await rows.oldArtifacts(jobId, needed))
-          if (jobs.length < jobsPerPortion) return count
-          last = jobs.at(-1) ?? last
-        }
-      }),
-
-    /** Batches, evaluations and merged exports. @returns their number */
-    async removeOldBatches(): Promise<number> {
-      const batches = await removeBatches()
-      return batches + (await removeEvaluations()) + (await removeExports())
-    },
-
-    removeAbandonedUploads: (): Promise<number> =>
-      withHeartbeat(async () => {
-        const signal = cancellationSignal()
-        await measureUploads({ database, storage }, signal)
-        const expired = await removeExpiredFiles({ database, storage }, signal)
-        const parts = await removeEndedParts({ database, removeParts }, signal)
-        return expired + parts + (await removeAbandonedUploads({ database, storage }, { signal }))
+        const remove = removals[kind]
+        if (!remove) throw ApplicationFailure.nonRetryable(`There is no kind "${kind}" to remove.`)
+        return remove()
       }),
 
     /** @throws ApplicationFailure SweepRefused when this may not be the bucket's database; nothing is removed then */
     removeOrphanedObjects: (): Promise<number> =>
       withHeartbeat(async () => {
+        const { sweep } = deps.settings
         try {
           return await removeOrphanedObjects({ database, storage }, { ...sweep, signal: cancellationSignal() })
         } catch (error) {
@@ -122,85 +73,80 @@ export function createRetentionActivities({
         }
       }),
 
-    removeEndedRuns: async (): Promise<number> =>
-      withHeartbeat(async () => {
-        const options = { endedForMs: retention.endedRunsMs }
-        const removed = [await trainers.removeEndedRuns(options), await modelServers.removeEndedRuns(options)]
-        return removed.flat().length
-      }),
-
-    removeClosedRuns: ({ workflowId }: { workflowId: string }): Promise<number> =>
-      portions(historiesPerPortion, async () =>
-        executions.deleteClosedRuns(workflowId, await ago(retention.housekeepingRunsMs), historiesPerPortion),
-      ),
-  }
-
-  function removeRows(keptMs: number, remove: (before: Date, limit: number) => Promise<number>): Promise<number> {
-    return portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
-  }
-
-  function removeBatches(): Promise<number> {
-    return portions(batchesPerPortion, async () => {
-      const batches = await rows.oldBatches(await ago(retention.batchesMs), batchesPerPortion)
-      await storage.remove(batches.flatMap(({ keys }) => keys))
-      await rows.deleteBatches(batches.map(({ id }) => id))
-      return batches.length
-    })
-  }
-
-  function removeEvaluations(): Promise<number> {
-    return portions(batchesPerPortion, async () => {
-      const { modelEvaluations } = database
-      const evaluations = await modelEvaluations.listOld(await ago(retention.evaluationsMs), batchesPerPortion)
-      await storage.remove(evaluations.flatMap(({ keys }) => keys))
-      await modelEvaluations.remove(evaluations.map(({ id }) => id))
-      return evaluations.length
-    })
-  }
-
-  function removeExports(): Promise<number> {
-    return portions(exportsPerPortion, async () => {
-      const { modelExports } = database
-      const old = await modelExports.listOld(await ago(retention.exportsMs), exportsPerPortion)
-      for (const { accountId, id } of old) await storage.removeFolder(storageKeys.exportFolder(accountId, id))
-      await modelExports.remove(old.map(({ id }) => id))
-      return old.length
-    })
-  }
-
-  /** Removes objects under the lock: a job that is resumed meanwhile waits, and then prepares its rows again. */
-  async function removePreparedData(): Promise<number> {
-    const before = await ago(retention.preparedDataMs)
-    for (let count = 0; ;) {
-      const jobs = await database.transaction(async (tx) => {
-        const held = await tx.retention.holdUnneededData(before, jobsPerPortion)
-        await storage.remove([...new Set(held.flatMap(({ keys }) => keys))])
-        await tx.retention.markDataRemoved(held.map(({ id }) => id))
-        return held.length
-      })
-      count += jobs
-      if (jobs < jobsPerPortion) return count
-    }
-  }
-
-  async function removeArtifacts(old: Awaited<ReturnType<typeof rows.oldArtifacts>>): Promise<number> {
-    const ids = old.map(({ id }) => id)
-    // Artifacts are hidden first: a crash in between leaves no visible checkpoint without its bytes.
-    await rows.hideArtifacts(ids)
-    await storage.remove(old.flatMap(({ files }) => files.map(({ key }) => key)))
-    await rows.deleteArtifacts(ids)
-    return ids.length
+    // A round of v0.1.0 that is open during the update calls these. The next round removes what it leaves.
+    removeOldMessages: nothing,
+    removeOldIdempotencyKeys: nothing,
+    removeOldCheckpoints: nothing,
+    removeOldBatches: nothing,
+    removeAbandonedUploads: nothing,
+    removeEndedRuns: nothing,
+    removeClosedRuns: nothing,
   }
 }
 
-/** Repeats until a portion is not full. @returns the sum */
-const portions = (full: number, next: () => Promise<number>): Promise<number> =>
-  withHeartbeat(async () => {
-    let sum = 0
-    for (;;) {
-      const count = await next()
-      sum += count
-      heartbeat(sum)
-      if (count < full) return sum
-    }
+const nothing = (): Promise<number> => Promise.resolve(0)
+
+type Removal = () => Promise<number>
+
+function removalsOf(deps: RetentionDependencies): Record<string, Removal> {
+  const { database, storage, trainers, modelServers, executions, removeParts } = deps
+  const { retention } = deps.settings
+  const rows = database.retention
+  const ago = async (ms: number) => new Date((await database.now()).getTime() - ms)
+  const rowsAfter = (keptMs: number, remove: (before: Date, limit: number) => Promise<number>) => () =>
+    portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
+  const closedRunsOf = (workflowId: string) => () =>
+    portions(historiesPerPortion, async () =>
+      executions.deleteClosedRuns(workflowId, await ago(retention.housekeepingRunsMs), historiesPerPortion),
+    )
+  const endedRuns = { endedForMs: retention.endedRunsMs }
+  return {
+    messages: rowsAfter(retention.deliveredMessagesMs, rows.deleteDeliveredMessages),
+    webhookDeliveries: rowsAfter(retention.webhookDeliveriesMs, rows.deleteWebhookDeliveries),
+    trackers: rowsAfter(retention.trackersMs, rows.deleteTrackers),
+    auditEvents: rowsAfter(retention.auditEventsMs, rows.deleteAuditEvents),
+    keys: rowsAfter(retention.endedKeysMs, rows.deleteEndedKeys),
+    idempotencyKeys: rowsAfter(retention.idempotencyKeysMs, rows.deleteIdempotencyKeys),
+    consoleSessions: rowsAfter(0, rows.deleteConsoleSessions),
+    responses: rowsAfter(retention.responsesMs, database.storedResponses.removeOld),
+    usageWriters: rowsAfter(retention.usageWritersMs, rows.deleteUsageWriters),
+    preparedRows: async () => removePreparedRows({ database, storage }, await ago(retention.preparedDataMs)),
+    artifacts: async () =>
+      removeOldArtifacts(
+        { database, storage },
+        { keptCheckpoints: retention.checkpointsPerJob, brokenBefore: await ago(retention.brokenArtifactsMs) },
+      ),
+    ...Object.fromEntries(
+      workKinds.map((kind) => [kind, async () => removeWork(deps, kind, await ago(retention.workMs(kind)))]),
+    ),
+    unmeasuredUploads: () => measureUploads({ database, storage }, cancellationSignal()),
+    expiredFiles: () => removeExpiredFiles({ database, storage }, cancellationSignal()),
+    uploadParts: () => removeEndedParts({ database, removeParts }, cancellationSignal()),
+    abandonedUploads: () => removeAbandonedUploads({ database, storage }, { signal: cancellationSignal() }),
+    trainerRuns: async () => (await trainers.removeEndedRuns(endedRuns)).length,
+    modelServerRuns: async () => (await modelServers.removeEndedRuns(endedRuns)).length,
+    reaperHistories: closedRunsOf(reaperWorkflowId),
+    retentionHistories: closedRunsOf(retentionWorkflowId),
+    dailyRetentionHistories: closedRunsOf(dailyRetentionWorkflowId),
+  }
+}
+
+const removeWork = ({ database, storage }: RetentionDependencies, kind: WorkKind, before: Date): Promise<number> =>
+  portions(workPerPortion, async () => {
+    const old = await database.durableWork.listOld(kind, before, workPerPortion)
+    for (const { id, accountId } of old) await storage.removeFolder(folderOf({ kind, id }, accountId))
+    await database.durableWork.remove(
+      kind,
+      old.map(({ id }) => id),
+    )
+    return old.length
   })
+
+/** Repeats until a portion is not full. @returns the sum */
+async function portions(size: number, remove: () => Promise<number>): Promise<number> {
+  for (let sum = 0; ;) {
+    const count = await remove()
+    sum += count
+    if (count < size) return sum
+  }
+}

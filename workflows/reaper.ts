@@ -1,6 +1,6 @@
 // The reaper finds resources whose workflow is gone, and releases them. A search that fails is left for the next round: unknown
 // is not dead.
-import { log, patched, proxyActivities } from '@temporalio/workflow'
+import { deprecatePatch, log, patched, proxyActivities } from '@temporalio/workflow'
 import type { ReaperActivities } from '../activities/reaper.ts'
 import type { RoundsInput } from './contract.ts'
 import { keepRounds, showRound } from './rounds.ts'
@@ -15,6 +15,7 @@ const {
   findUnwatchedServers,
   findStrayAttempts,
   findLostJobs,
+  findLostWork,
   findLostBatches,
   findLostEvaluations,
   findLostExports,
@@ -25,6 +26,7 @@ const {
   watchServerAgain,
   releaseStrayAttempt,
   endLostJob,
+  startWorkAgain,
   startBatchAgain,
   startEvaluationAgain,
   startExportAgain,
@@ -36,21 +38,28 @@ const {
 export const reaper = (input: RoundsInput = {}) => keepRounds(everyMs, input, reapAll)
 
 async function reapAll(): Promise<void> {
-  const [runs, servers, attempts, jobs, batches, evaluations, exports] = await Promise.all([
+  const [runs, servers, attempts, jobs, work] = await Promise.all([
     reap(findStrayRuns, endStrayRun),
     reap(findUnwatchedServers, watchServerAgain),
     reap(findStrayAttempts, releaseStrayAttempt),
     reap(findLostJobs, endLostJob),
-    reap(findLostBatches, startBatchAgain),
-    // A round that began under an older release does not look for evaluations.
-    patched('reap lost evaluations') ? reap(findLostEvaluations, startEvaluationAgain) : null,
-    patched('reap lost exports') ? reap(findLostExports, startExportAgain) : null,
+    patched('reap work of every kind') ? reap(findLostWork, startWorkAgain) : reapWorkAsV010(),
   ])
-  showRound('Released in the last round', { runs, servers, attempts, jobs, batches, evaluations, exports })
+  showRound('Released in the last round', { runs, servers, attempts, jobs, work })
+}
+
+/** The rounds in histories of v0.1.0, and the one that is open during the update. */
+async function reapWorkAsV010(): Promise<null> {
+  const batches = reap(findLostBatches, startBatchAgain)
+  deprecatePatch('reap lost evaluations')
+  const evaluations = reap(findLostEvaluations, startEvaluationAgain)
+  deprecatePatch('reap lost exports')
+  await Promise.all([batches, evaluations, reap(findLostExports, startExportAgain)])
+  return null
 }
 
 /** @returns how many were found, or null when the search failed */
-async function reap<T>(find: () => Promise<T[]>, release: (stray: T) => Promise<void>): Promise<number | null> {
+async function reap<T>(find: () => Promise<T[]>, release: (stray: T) => Promise<unknown>): Promise<number | null> {
   try {
     const strays = await find()
     await Promise.allSettled(strays.map(release))

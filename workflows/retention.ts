@@ -1,7 +1,7 @@
 // Removes old rows and objects. What fails now is left for the next round.
-import { log, proxyActivities } from '@temporalio/workflow'
+import { log, patched, proxyActivities } from '@temporalio/workflow'
 import type { RetentionActivities } from '../activities/retention.ts'
-import { dailyRetentionWorkflowId, reaperWorkflowId, retentionWorkflowId, type RoundsInput } from './contract.ts'
+import type { RoundsInput } from './contract.ts'
 import { keepRounds, showRound } from './rounds.ts'
 
 const hourMs = 3_600_000
@@ -23,30 +23,29 @@ export const dailyRetention = (input: RoundsInput = {}) =>
   keepRounds(24 * hourMs, input, async () => showRemoved({ objects: await quietly(removeOrphanedObjects()) }))
 
 async function removeOld(): Promise<void> {
-  showRemoved({
-    messages: await quietly(activities.removeOldMessages()),
-    idempotencyKeys: await quietly(activities.removeOldIdempotencyKeys()),
-    checkpoints: await quietly(activities.removeOldCheckpoints()),
-    batches: await quietly(activities.removeOldBatches()),
-    uploads: await quietly(activities.removeAbandonedUploads()),
-    runs: await quietly(activities.removeEndedRuns()),
-    histories: await removeHistories(),
-  })
+  if (!patched('remove kind by kind')) return removeAsV010()
+  const removed: Record<string, number | null> = {}
+  // A release may know other kinds, so their list is part of the history.
+  for (const kind of (await quietly(activities.listOldKinds())) ?? [])
+    removed[kind] = await quietly(activities.removeOld.executeWithOptions({ summary: kind }, [{ kind }]))
+  showRemoved(removed)
+}
+
+/** The rounds in histories of v0.1.0, and the one that is open during the update. */
+async function removeAsV010(): Promise<void> {
+  await quietly(activities.removeOldMessages())
+  await quietly(activities.removeOldIdempotencyKeys())
+  await quietly(activities.removeOldCheckpoints())
+  await quietly(activities.removeOldBatches())
+  await quietly(activities.removeAbandonedUploads())
+  await quietly(activities.removeEndedRuns())
+  for (let count = 0; count < 3; count++) await quietly(activities.removeClosedRuns())
 }
 
 const showRemoved = (removed: Record<string, number | null>) => showRound('Removed in the last round', removed)
 
-/** Null where one failed; the others are tried all the same. */
-async function removeHistories(): Promise<number | null> {
-  let sum: number | null = 0
-  for (const workflowId of [reaperWorkflowId, retentionWorkflowId, dailyRetentionWorkflowId]) {
-    const removed = await quietly(activities.removeClosedRuns({ workflowId }))
-    sum = sum === null || removed === null ? null : sum + removed
-  }
-  return sum
-}
-
-async function quietly(removing: Promise<number>): Promise<number | null> {
+/** Null where it failed: the next round tries again. */
+async function quietly<T>(removing: Promise<T>): Promise<T | null> {
   try {
     return await removing
   } catch (error) {

@@ -14,6 +14,10 @@ type WorkDescription = {
    * An account has as many places as it may have running batches, and half of them while another account has an open batch.
    */
   places: string | null
+  /** Of its objects, before the ids of the account and of the row. */
+  folder: string
+  /** Since its end, rows and objects. */
+  keptDays: number
 }
 
 export const durableWork = {
@@ -23,18 +27,25 @@ export const durableWork = {
     table: 'inference_batches',
     // The places of an evaluation are those of its batches.
     places: 'case when evaluation_id is null then 1 else 0 end',
+    folder: 'batches',
+    keptDays: 7,
   },
   evaluation: {
     workflowType: 'modelEvaluation',
     workflowPrefix: evaluationWorkflowPrefix,
     table: 'model_evaluations',
     places: 'model_count',
+    folder: 'evaluations',
+    keptDays: 90,
   },
   export: {
     workflowType: 'modelExport',
     workflowPrefix: exportWorkflowPrefix,
     table: 'model_exports',
     places: null,
+    folder: 'exports',
+    // The model can be merged again.
+    keptDays: 7,
   },
 } as const satisfies Record<string, WorkDescription>
 
@@ -42,4 +53,6 @@ export type WorkKind = keyof typeof durableWork
 export type Work = { kind: WorkKind; id: string }
 
 export const workKinds = Object.keys(durableWork) as WorkKind[]
+/** Holds every object of the work. */
+export const folderOf = ({ kind, id }: Work, accountId: string) => `${durableWork[kind].folder}/${accountId}/${id}/`
 export const workflowIdOf = ({ kind, id }: Work) => `${durableWork[kind].workflowPrefix}${id}`

@@ -1,4 +1,6 @@
 // How long old rows and objects are kept; docs/reliability.md has the table for operators.
+import { durableWork, type WorkKind } from './durable-work.ts'
+
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
@@ -22,12 +24,7 @@ export const retentionOf = ({ scale, auditDays }: { scale: number; auditDays: nu
   usageWritersMs: 7 * dayMs * scale,
   /** Stored answers of /openai/v1/responses. */
   responsesMs: 30 * dayMs * scale,
-  /** Results of a batch, since its end. */
-  batchesMs: 7 * dayMs * scale,
-  /** Answers and scores of an evaluation, since its end. */
-  evaluationsMs: 90 * dayMs * scale,
-  /** Files of a merged export, since its end. It can be made again. */
-  exportsMs: 7 * dayMs * scale,
+  workMs: (kind: WorkKind) => durableWork[kind].keptDays * dayMs * scale,
   /** For a job that is open or can be resumed: the newest one, and one to fall back to. */
   checkpointsPerJob: 2,
   /** Prepared rows, since the end of the last job that uses them. */

@@ -20,8 +20,6 @@ export const storageKeys = {
   /** `name` must differ between tries that may write at once. */
   evaluation: (accountId: string, evaluationId: string, name: string) =>
     `evaluations/${accountId}/${evaluationId}/${name}`,
-  /** Everything of one export. */
-  exportFolder: (accountId: string, exportId: string) => `exports/${accountId}/${exportId}/`,
   /** Written by the presigned URLs of one program, the `run`th of its export. */
   exportUpload: (accountId: string, exportId: string, run: number, name: string) =>
     `exports/${accountId}/${exportId}/run-${run}/${name}`,

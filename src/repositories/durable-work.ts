@@ -78,6 +78,15 @@ export const createDurableWorkRepository = (db: Connection) => ({
     return found.length > 0
   },
 
+  /** Work that ended before then. */
+  listOld: (kind: WorkKind, before: Date, limit: number): Promise<{ id: string; accountId: string }[]> =>
+    db.$queryRaw`select id, account_id "accountId" from ${tableOf(kind)} where finished_at < ${before} limit ${limit}`,
+
+  /** With its chunks. */
+  async remove(kind: WorkKind, ids: readonly string[]) {
+    await db.$executeRaw`delete from ${tableOf(kind)} where id = any(${[...ids]}::uuid[])`
+  },
+
   /** Before the rows of a deleted account go. */
   async removeMessagesOf(kind: WorkKind, accountId: string) {
     await db.$executeRaw`

@@ -171,18 +171,6 @@ export const createModelEvaluationRepository = (db: Connection) => ({
     const select = { id: true, rowsKey: true, finishedAt: true } as const
     return db.modelEvaluation.findMany({ where: { id: { in: [...new Set(ids)] } }, select })
   },
-
-  /** Evaluations that ended before then, with the keys of their rows. */
-  async listOld(before: Date, limit: number): Promise<{ id: string; keys: string[] }[]> {
-    const select = { id: true, rowsKey: true } as const
-    const rows = await db.modelEvaluation.findMany({ where: { finishedAt: { lt: before } }, select, take: limit })
-    return rows.map(({ id, rowsKey }) => ({ id, keys: rowsKey === null ? [] : [rowsKey] }))
-  },
-
-  /** Deletes their chunks too. */
-  async remove(ids: readonly string[]) {
-    await db.$executeRaw(Prisma.sql`delete from model_evaluations where id = any(${[...ids]}::uuid[])`)
-  },
 })
 
 /** The stored bytes count the request, too. */

@@ -112,18 +112,8 @@ export const createModelExportRepository = (db: Connection) => ({
     }))
   },
 
-  /** Exports that ended before then. */
-  async listOld(before: Date, limit: number): Promise<{ id: string; accountId: string }[]> {
-    const select = { id: true, accountId: true } as const
-    return db.modelExport.findMany({ where: { finishedAt: { lt: before } }, select, take: limit })
-  },
-
   async listOf(accountId: string, modelName: string): Promise<ModelExport[]> {
     return (await db.modelExport.findMany({ where: { accountId, modelName } })).map(plain)
-  },
-
-  async remove(ids: readonly string[]) {
-    await db.modelExport.deleteMany({ where: { id: { in: [...ids] } } })
   },
 })
 

@@ -6,7 +6,6 @@ import type { Connection } from './connection.ts'
 type OldArtifact = { id: string; files: ArtifactFile[] }
 type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }
 type UnneededData = { id: number; keys: string[] }
-type OldBatch = { id: string; keys: string[] }
 
 /** The artifact was never committed, or differs from its manifest. */
 const isBroken = Prisma.raw('(a.committed_at is null or a.corrupt_at is not null)')
@@ -135,20 +134,5 @@ export const createRetentionRepository = (db: Connection) => ({
   async deleteArtifacts(ids: readonly string[]) {
     await db.evaluation.deleteMany({ where: { artifactId: { in: [...ids] } } })
     await db.artifact.deleteMany({ where: { id: { in: [...ids] } } })
-  },
-
-  /** Batches that ended before then, with their keys in the object store. */
-  async oldBatches(before: Date, limit: number): Promise<OldBatch[]> {
-    const rows = await db.inferenceBatch.findMany({
-      where: { finishedAt: { lt: before } },
-      select: { id: true, promptsKey: true, resultKey: true },
-      take: limit,
-    })
-    return rows.map(({ id, promptsKey, resultKey }) => ({ id, keys: [promptsKey, ...(resultKey ? [resultKey] : [])] }))
-  },
-
-  /** Deletes their chunks too. */
-  async deleteBatches(ids: readonly string[]) {
-    await db.$executeRaw(Prisma.sql`delete from inference_batches where id = any(${[...ids]}::uuid[])`)
   },
 })

@@ -56,7 +56,7 @@ suite('a merged export', async () => {
 
   async function forget(exportId: string) {
     const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
-    await database.modelExports.remove([exportId])
+    await database.durableWork.remove('export', [exportId])
     await database.close()
   }
 

@@ -8,6 +8,7 @@ import { evaluationWorkflowId } from '../../src/domain/model-evaluation.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { anAccount } from '../support/job-rows.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'
+import { startWaiting } from '../support/started-work.ts'
 
 suite('durable work', async () => {
   const scratch = await createScratchDatabase()
@@ -46,6 +47,13 @@ suite('durable work', async () => {
     const models = Array.from({ length: modelCount }, (_, at) => ({ name: `m${at}`, modelName: `m${at}` }))
     const request = { models, graders: null, maxTokens: 1 }
     await database.modelEvaluations.create({ id, ...owner, datasetId: 'd', dataKey: 'd', maxRows: 1, request })
+    return id
+  }
+
+  async function submitExport({ accountId }: Owner): Promise<string> {
+    const id = randomUUID()
+    const request = { baseModel: {}, adapter: [] } as never
+    await database.modelExports.create({ id, accountId, modelName: id, request })
     return id
   }
 
@@ -118,4 +126,45 @@ suite('durable work', async () => {
     await database.transaction((tx) => tx.modelEvaluations.end(second, 'CANCELLED', null))
     assert.deepEqual(await begun(), [evaluationWorkflowId(third)])
   })
+
+  const live = {
+    batch: {
+      create: (owner: Owner) => createBatch(owner),
+      end: (id: string) => database.inferenceBatches.fail(id, 'why'),
+    },
+    evaluation: {
+      create: (owner: Owner) => submitEvaluation(owner, 1),
+      end: (id: string) => database.modelEvaluations.end(id, 'FAILED', 'why'),
+    },
+    export: { create: submitExport, end: (id: string) => database.modelExports.fail(id, 'why') },
+  } satisfies Record<WorkKind, unknown>
+
+  for (const kind of workKinds)
+    test(`reads open work of the kind ${kind} in pages, and removes work by its end`, async () => {
+      const owner = await openAccount()
+      const { create, end } = live[kind]
+      const ids = [await create(owner), await create(owner), await create(owner)].toSorted()
+      await database.transaction((tx) => startWaiting(tx, kind))
+      const started: string[] = []
+      for await (const page of database.durableWork.started(kind, 2)) {
+        assert.ok(page.length <= 2)
+        started.push(...page.map(({ id }) => id))
+      }
+      assert.deepEqual(
+        started.filter((id) => ids.includes(id)),
+        ids,
+      )
+      const oldOf = async (before: Date) => {
+        const old = await database.durableWork.listOld(kind, before, 100_000)
+        return old.filter(({ accountId }) => accountId === owner.accountId)
+      }
+      const [ended = '', ...open] = ids
+      await end(ended)
+      const now = await database.now()
+      assert.deepEqual(await oldOf(now), [])
+      assert.deepEqual(await oldOf(new Date(now.getTime() + 1)), [{ id: ended, accountId: owner.accountId }])
+      await database.durableWork.remove(kind, [ended])
+      assert.deepEqual(await oldOf(new Date(now.getTime() + 1)), [])
+      for (const id of open) assert.ok(await database.durableWork.isOpen({ kind, id }))
+    })
 })

@@ -131,7 +131,7 @@ suite('chunks of a batch', () => {
       withBatch(async (tx, batchId) => {
         const nowMs = (await database.now()).getTime()
         const endedBefore = async (ms: number) => {
-          const old = await tx.retention.oldBatches(new Date(nowMs + ms), 100_000)
+          const old = await tx.durableWork.listOld('batch', new Date(nowMs + ms), 100_000)
           return old.some(({ id }) => id === batchId)
         }
         mock.timers.enable({ apis: ['Date'], now: nowMs + 6 * 3_600_000 })

@@ -59,7 +59,7 @@ suite('evaluations', () => {
         ['COMPLETED', 'rows', plan, summary],
       )
       assert.ok((await tx.accounts.rowBytes(accountId)) > requestBytes)
-      await tx.modelEvaluations.remove([id])
+      await tx.durableWork.remove('evaluation', [id])
       assert.deepEqual([await tx.accounts.storedBytes(accountId), await tx.accounts.rowBytes(accountId)], [0, 0])
     }))
 
@@ -140,26 +140,6 @@ suite('evaluations', () => {
       )
       assert.deepEqual([first.hasMore, rest.hasMore], [true, false])
       assert.equal(await tx.modelEvaluations.find(other, ids[0] ?? ''), null)
-    }))
-
-  test('go by their end, and open ones are read in pages for the reaper', () =>
-    sandbox(async (tx) => {
-      const accountId = await anAccount(tx)
-      const [ended, running] = [await anEvaluation(tx, accountId), await anEvaluation(tx, accountId)]
-      await tx.modelEvaluations.start(ended, rows)
-      await tx.modelEvaluations.end(ended, 'FAILED', 'why')
-      const old = await tx.modelEvaluations.listOld(new Date(Date.now() + 60_000), 100_000)
-      assert.deepEqual(
-        old.filter(({ id }) => id === ended || id === running),
-        [{ id: ended, keys: ['rows'] }],
-      )
-      await startWaiting(tx, 'evaluation')
-      const open: string[] = []
-      for await (const page of tx.durableWork.started('evaluation', 2)) open.push(...page.map(({ id }) => id))
-      assert.deepEqual(
-        open.filter((id) => id === ended || id === running),
-        [running],
-      )
     }))
 
   test('ask a model as it was trained: without special tokens, if it learned so', async () => {

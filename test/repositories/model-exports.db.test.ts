@@ -9,7 +9,6 @@ import type { Ctx } from '../../src/services/context.ts'
 import { mergeModel } from '../../src/services/models/merge.ts'
 import { anAccount } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
-import { startWaiting } from '../support/started-work.ts'
 
 suite('merged exports', () => {
   const database = openDatabase(8)
@@ -47,7 +46,7 @@ suite('merged exports', () => {
       await tx.modelExports.fail(again, 'Too late.')
       assert.equal((await tx.modelExports.findUsable(accountId, 'm'))?.status, 'COMPLETED')
       assert.equal(await tx.accounts.storedBytes(accountId), 70)
-      await tx.modelExports.remove([id, again])
+      await tx.durableWork.remove('export', [id, again])
       assert.equal(await tx.accounts.storedBytes(accountId), 0)
     }))
 
@@ -62,10 +61,6 @@ suite('merged exports', () => {
       assert.deepEqual(await tx.modelExports.wantedRuns(runs), [{ id, number: 2 }])
       await tx.modelExports.closeRun({ id, number: 2 })
       assert.deepEqual(await tx.modelExports.wantedRuns(runs), [])
-      await startWaiting(tx, 'export')
-      const open: string[] = []
-      for await (const page of tx.durableWork.started('export', 2)) open.push(...page.map((each) => each.id))
-      assert.ok(open.includes(id))
     }))
 
   test('are one for each model, and never more open than the account may have, when requests come at once', async () => {

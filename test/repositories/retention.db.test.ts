@@ -6,7 +6,6 @@ import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import type { ArtifactKind, TrainingSpec } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
 import { query } from '../embedded/support/stack-process.ts'
-import { startWaiting } from '../support/started-work.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
 import { connection } from '../support/stack.ts'
@@ -126,52 +125,6 @@ suite('retention', () => {
       assert.deepEqual(await states(), [['open'], []])
       await tx.trainingJobs.resume(ended.id, 'Resumed.')
       assert.deepEqual(await states(), [['open'], ['open']])
-    }))
-
-  test('batches that Temporal was told of are read in pages, each once', () =>
-    sandbox(async (tx) => {
-      const accountId = await anAccount(tx)
-      const ids: string[] = [randomUUID(), randomUUID(), randomUUID()].toSorted()
-      for (const id of ids)
-        await tx.inferenceBatches.create({
-          ...{ id, accountId, apiKeyId: 'none', kind: 'completions', modelName: 'm' },
-          ...{ request: { chunks: [] } as never, promptsKey: 'prompts', itemCount: 1 },
-        })
-      await startWaiting(tx, 'batch')
-      const found: string[] = []
-      for await (const page of tx.durableWork.started('batch', 2)) {
-        assert.ok(page.length <= 2)
-        found.push(...page.map(({ id }) => id))
-      }
-      assert.deepEqual(
-        found.filter((id) => ids.includes(id)),
-        ids,
-      )
-    }))
-
-  test('batches go by their end: those that run stay', () =>
-    sandbox(async (tx) => {
-      const accountId = await anAccount(tx)
-      const batch = {
-        accountId,
-        apiKeyId: 'none',
-        kind: 'completions',
-        modelName: 'm',
-        request: { chunks: [] } as never,
-        promptsKey: 'prompts',
-        itemCount: 1,
-      } as const
-      const [ended, running] = [randomUUID(), randomUUID()]
-      for (const id of [ended, running]) await tx.inferenceBatches.create({ ...batch, id })
-      await tx.inferenceBatches.finish(ended, 'result')
-      const old = await tx.retention.oldBatches(soon(), 100_000)
-      assert.deepEqual(
-        old.filter(({ id }) => id === ended || id === running),
-        [{ id: ended, keys: ['prompts', 'result'] }],
-      )
-      await tx.retention.deleteBatches([ended])
-      assert.equal(await tx.inferenceBatches.find(accountId, ended), null)
-      assert.ok(await tx.inferenceBatches.find(accountId, running))
     }))
 
   test('of an ended job of few checkpoints, what was never committed or is corrupt goes, a saved model too', () =>

@@ -10,7 +10,7 @@ export async function deleteRun({ ctx, input }: { ctx: Ctx; input: { evalId: str
   const { id, status, rowsKey } = await findRun({ ctx, input })
   if (isOpenEvaluation(status)) throw new ServiceError('conflict', 'The run has not ended. Cancel it first.')
   await database.transaction(async (tx) => {
-    await tx.modelEvaluations.remove([id])
+    await tx.durableWork.remove('evaluation', [id])
     await recordAudit(tx, ctx, 'eval.run.delete', id)
   })
   // The daily sweep removes what is left when this fails.

@@ -1,3 +1,4 @@
+import { folderOf } from '../../domain/durable-work.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { isModelId, parseCheckpointName, parseModelReference, withoutPrefix } from '../../domain/model-reference.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
@@ -33,8 +34,11 @@ export async function deleteModel({ ctx, input }: { ctx: Ctx; input: { name: str
     // Objects first: after a crash the rows still name what is left. They are only a few.
     const published = await storage.removeFolder(storageKeys.model(ctx.accountId, name, ''))
     const saved = await storage.removeFolder(storageKeys.artifact(jobId, artifactId, ''))
-    for (const { id } of exports) await storage.removeFolder(storageKeys.exportFolder(ctx.accountId, id))
-    await tx.modelExports.remove(exports.map(({ id }) => id))
+    for (const { id } of exports) await storage.removeFolder(folderOf({ kind: 'export', id }, ctx.accountId))
+    await tx.durableWork.remove(
+      'export',
+      exports.map(({ id }) => id),
+    )
     if (!(await tx.models.delete({ accountId: ctx.accountId, name, artifactId }))) throw modelNotFound(name)
     await recordAudit(tx, ctx, 'model.delete', name)
     return { name, objects: published + saved }
