@@ -1,5 +1,5 @@
 // Durable work: a row, and one workflow that ends the row before it closes. The parts that all kinds share read this table.
-import { inferenceBatchWorkflowPrefix } from './inference-batch.ts'
+import { batchAgeLimitMs, inferenceBatchWorkflowPrefix } from './inference-batch.ts'
 import { evaluationWorkflowPrefix } from './model-evaluation.ts'
 import { exportWorkflowPrefix } from './model-export.ts'
 
@@ -14,6 +14,10 @@ type WorkDescription = {
    * An account has as many places as it may have running batches, and half of them while another account has an open batch.
    */
   places: string | null
+  /** The workflow's input, what the Temporal UI says of it, and the base model that it is about or null: SQL over the row. */
+  input: string
+  summary: string
+  baseModel: string | null
   /** Of its objects, before the ids of the account and of the row. */
   folder: string
   /** Since its end, rows and objects. */
@@ -27,6 +31,10 @@ export const durableWork = {
     table: 'inference_batches',
     // The places of an evaluation are those of its batches.
     places: 'case when evaluation_id is null then 1 else 0 end',
+    // The request is kept as a text in JSON, because Postgres sorts keys.
+    input: `jsonb_build_object('batchId', id, 'chunkCount', jsonb_array_length((request #>> '{}')::jsonb->'chunks'), 'ageLimitMs', ${batchAgeLimitMs})`,
+    summary: "'Batch of ' || item_count || ' ' || kind || ' on ' || model_name",
+    baseModel: null,
     folder: 'batches',
     keptDays: 7,
   },
@@ -35,6 +43,9 @@ export const durableWork = {
     workflowPrefix: evaluationWorkflowPrefix,
     table: 'model_evaluations',
     places: 'model_count',
+    input: "jsonb_build_object('evaluationId', id)",
+    summary: "'Evaluation of ' || model_count || ' models'",
+    baseModel: null,
     folder: 'evaluations',
     keptDays: 90,
   },
@@ -43,6 +54,9 @@ export const durableWork = {
     workflowPrefix: exportWorkflowPrefix,
     table: 'model_exports',
     places: null,
+    input: "jsonb_build_object('exportId', id)",
+    summary: "'Merged export of a model on ' || (request->'baseModel'->>'name')",
+    baseModel: "request->'baseModel'->>'name'",
     folder: 'exports',
     // The model can be merged again.
     keptDays: 7,

@@ -9,6 +9,8 @@ const maxPageSize = 1000
 
 const tableOf = (kind: WorkKind) => Prisma.raw(durableWork[kind].table)
 
+type WorkStart = { accountId: string; input: object; summary: string; baseModel: string | null }
+
 export const createDurableWorkRepository = (db: Connection) => ({
   /** Asks for a turn. Call after the row is created, in its transaction. */
   async wait() {
@@ -87,11 +89,22 @@ export const createDurableWorkRepository = (db: Connection) => ({
     await db.$executeRaw`delete from ${tableOf(kind)} where id = any(${[...ids]}::uuid[])`
   },
 
-  /** Before the rows of a deleted account go. */
-  async removeMessagesOf(kind: WorkKind, accountId: string) {
+  /** What the workflow of open work starts with; null when the work has ended. */
+  async startOf({ kind, id }: Work): Promise<WorkStart | null> {
+    const { input, summary, baseModel } = durableWork[kind]
+    const [found] = await db.$queryRaw<WorkStart[]>`
+      select account_id as "accountId", ${Prisma.raw(input)} as input, ${Prisma.raw(summary)} as summary,
+        ${Prisma.raw(baseModel ?? 'null::text')} as "baseModel"
+      from ${tableOf(kind)} where id = ${id}::uuid and finished_at is null`
+    return found ?? null
+  },
+
+  /** Of a deleted account. */
+  async removeAll(kind: WorkKind, accountId: string) {
     await db.$executeRaw`
       delete from outbox_messages where kind in ('start-work', 'cancel-work') and payload->>'kind' = ${kind}
         and (payload->>'id')::uuid in (select id from ${tableOf(kind)} where account_id = ${accountId}::uuid)`
+    await db.$executeRaw`delete from ${tableOf(kind)} where account_id = ${accountId}::uuid`
   },
 })
 

@@ -2,30 +2,16 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
 import { durableWork, workflowIdOf, type Work } from '../domain/durable-work.ts'
-import { batchAgeLimitMs } from '../domain/inference-batch.ts'
-import { ServiceError } from '../domain/service-error.ts'
 import type { Database } from '../repositories/database.ts'
-import {
-  searchAttributes,
-  taskQueue,
-  type InferenceBatchInput,
-  type ModelEvaluationInput,
-  type ModelExportInput,
-} from '../../workflows/contract.ts'
-
-type Start = {
-  accountId: string
-  input: InferenceBatchInput | ModelEvaluationInput | ModelExportInput
-  summary: string
-  baseModel?: string
-}
+import { searchAttributes, taskQueue } from '../../workflows/contract.ts'
 
 /** Work ends before its workflow closes, so open work needs one. */
 export async function startWork(client: Client, database: Database, work: Work) {
-  if (!(await database.durableWork.isOpen(work))) return
-  const { accountId, input, summary, baseModel } = await describe(database, work)
+  const start = await database.durableWork.startOf(work)
+  if (!start) return
+  const { accountId, input, summary, baseModel } = start
   const attributes = [{ key: searchAttributes.account, value: accountId }]
-  if (baseModel !== undefined) attributes.push({ key: searchAttributes.baseModel, value: baseModel })
+  if (baseModel !== null) attributes.push({ key: searchAttributes.baseModel, value: baseModel })
   const options = {
     workflowId: workflowIdOf(work),
     taskQueue,
@@ -48,32 +34,4 @@ export async function cancelWork(client: Client, workflowId: string) {
     .catch((error: unknown) => {
       if (!(error instanceof WorkflowNotFoundError)) throw error
     })
-}
-
-async function describe(database: Database, { kind, id }: Work): Promise<Start> {
-  switch (kind) {
-    case 'batch': {
-      const batch = await database.inferenceBatches.get(id)
-      const { accountId, modelName, itemCount, request } = batch
-      return {
-        accountId,
-        input: { batchId: id, chunkCount: request.chunks.length, ageLimitMs: batchAgeLimitMs },
-        summary: `Batch of ${itemCount} ${batch.kind} on ${modelName}`,
-      }
-    }
-    case 'evaluation': {
-      const { accountId, request } = await database.modelEvaluations.get(id)
-      return { accountId, input: { evaluationId: id }, summary: `Evaluation of ${request.models.length} models` }
-    }
-    case 'export': {
-      const found = await database.modelExports.get(id)
-      if (!found) throw new ServiceError('not_found', `There is no export ${id}.`)
-      const { accountId, request } = found
-      const baseModel = request.baseModel.name
-      return {
-        ...{ accountId, input: { exportId: id }, baseModel },
-        summary: `Merged export of a model on ${baseModel}`,
-      }
-    }
-  }
 }

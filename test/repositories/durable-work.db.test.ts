@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { workKinds, type WorkKind } from '../../src/domain/durable-work.ts'
-import { inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
+import { batchAgeLimitMs, inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { evaluationWorkflowId } from '../../src/domain/model-evaluation.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { anAccount } from '../support/job-rows.ts'
@@ -52,7 +52,7 @@ suite('durable work', async () => {
 
   async function submitExport({ accountId }: Owner): Promise<string> {
     const id = randomUUID()
-    const request = { baseModel: {}, adapter: [] } as never
+    const request = { baseModel: { name: 'tiny' }, adapter: [] } as never
     await database.modelExports.create({ id, accountId, modelName: id, request })
     return id
   }
@@ -73,6 +73,32 @@ suite('durable work', async () => {
     const id = workflowId.slice(inferenceBatchWorkflowId('').length)
     await database.transaction((tx) => tx.inferenceBatches.fail(id, 'tried'))
   }
+
+  test('reads what the workflow of each kind starts with, and nothing of work that has ended', async () => {
+    const owner = await openAccount()
+    const ids = {
+      batch: await createBatch(owner),
+      evaluation: await submitEvaluation(owner, 2),
+      export: await submitExport(owner),
+    }
+    const { accountId } = owner
+    const starts = await Promise.all(workKinds.map((kind) => database.durableWork.startOf({ kind, id: ids[kind] })))
+    assert.deepEqual(starts, [
+      {
+        accountId,
+        input: { batchId: ids.batch, chunkCount: 0, ageLimitMs: batchAgeLimitMs },
+        summary: 'Batch of 1 embeddings on m',
+        baseModel: null,
+      },
+      { accountId, input: { evaluationId: ids.evaluation }, summary: 'Evaluation of 2 models', baseModel: null },
+      { accountId, input: { exportId: ids.export }, summary: 'Merged export of a model on tiny', baseModel: 'tiny' },
+    ])
+    await endBatch(inferenceBatchWorkflowId(ids.batch))
+    assert.equal(await database.durableWork.startOf({ kind: 'batch', id: ids.batch }), null)
+    await database.durableWork.remove('evaluation', [ids.evaluation])
+    await database.durableWork.remove('export', [ids.export])
+    assert.deepEqual(await begun(), [])
+  })
 
   test('accounts take turns, and schedulers at once share what is left', async () => {
     const many = await submitBatches(await openAccount(), 6)

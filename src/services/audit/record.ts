@@ -1,3 +1,4 @@
+import type { WorkKind } from '../../domain/durable-work.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
 
@@ -8,8 +9,7 @@ export type AuditAction =
   | 'account.create'
   | 'account.delete'
   | 'account.priority'
-  | 'batch.create'
-  | 'batch.cancel'
+  | `${WorkKind}.${'create' | 'cancel'}`
   | 'data.announce'
   | 'data.delete'
   | 'data.store'
@@ -19,9 +19,6 @@ export type AuditAction =
   | 'eval.run.create'
   | 'eval.run.delete'
   | 'eval.update'
-  | 'evaluation.cancel'
-  | 'evaluation.create'
-  | 'export.create'
   | 'job.cancel'
   | 'job.pause'
   | 'job.resume'
