@@ -7,6 +7,8 @@ type WorkDescription = {
   workflowType: string
   /** The row's id follows. */
   workflowPrefix: string
+  /** Accounts find, list and cancel the work there by its id. Null: kinds with ways of their own. */
+  repository: string | null
   /** A row without `finished_at` is open. Work with `granted_at` may run. */
   table: string
   /**
@@ -28,6 +30,7 @@ export const durableWork = {
   batch: {
     workflowType: 'inferenceBatch',
     workflowPrefix: inferenceBatchWorkflowPrefix,
+    repository: null,
     table: 'inference_batches',
     // The places of an evaluation are those of its batches.
     places: 'case when evaluation_id is null then 1 else 0 end',
@@ -41,6 +44,7 @@ export const durableWork = {
   evaluation: {
     workflowType: 'modelEvaluation',
     workflowPrefix: evaluationWorkflowPrefix,
+    repository: 'modelEvaluations',
     table: 'model_evaluations',
     places: 'model_count',
     input: "jsonb_build_object('evaluationId', id)",
@@ -52,6 +56,7 @@ export const durableWork = {
   export: {
     workflowType: 'modelExport',
     workflowPrefix: exportWorkflowPrefix,
+    repository: null,
     table: 'model_exports',
     places: null,
     input: "jsonb_build_object('exportId', id)",
@@ -64,6 +69,9 @@ export const durableWork = {
 } as const satisfies Record<string, WorkDescription>
 
 export type WorkKind = keyof typeof durableWork
+export type ListedKind = {
+  [Kind in WorkKind]: (typeof durableWork)[Kind]['repository'] extends null ? never : Kind
+}[WorkKind]
 export type Work = { kind: WorkKind; id: string }
 
 export const workKinds = Object.keys(durableWork) as WorkKind[]

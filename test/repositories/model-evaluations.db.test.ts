@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import type { Repositories } from '../../src/repositories/database.ts'
-import { cancelEvaluation } from '../../src/services/evaluations/cancel.ts'
+import { cancelWork } from '../../src/services/durable-work/cancel.ts'
 import { createEvaluation } from '../../src/services/evaluations/create.ts'
 import type { Ctx } from '../../src/services/context.ts'
 import type { ServiceError } from '../../src/domain/service-error.ts'
@@ -90,9 +90,9 @@ suite('evaluations', () => {
         await tx.modelEvaluations.start(other, { ...rows, plan: { ...plan, batchIds: [ofOther] } })
         const inside = { ...tx, transaction: (work: (tx: Repositories) => unknown) => work(tx) }
         if (how === 'a cancel')
-          await cancelEvaluation({
+          await cancelWork({
             ctx: { deps: { database: inside }, accountId, apiKeyId: null, origin } as unknown as Ctx,
-            input: { id },
+            input: { kind: 'evaluation', id },
           })
         else {
           const deps = { database: inside, settings: {} } as unknown as ModelEvaluationDependencies

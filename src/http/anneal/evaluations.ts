@@ -2,11 +2,11 @@
 import { gradersOf } from '../../domain/grader.ts'
 import { evaluationDefaults, type ModelEvaluation as Evaluation } from '../../domain/model-evaluation.ts'
 import { wireTime } from '../../domain/timestamps.ts'
-import { cancelEvaluation } from '../../services/evaluations/cancel.ts'
+import { cancelWork } from '../../services/durable-work/cancel.ts'
+import { findWork } from '../../services/durable-work/find.ts'
+import { listWork } from '../../services/durable-work/list.ts'
 import { createEvaluation } from '../../services/evaluations/create.ts'
-import { findEvaluation } from '../../services/evaluations/find.ts'
 import { listEvaluationRows } from '../../services/evaluations/list-rows.ts'
-import { listEvaluations } from '../../services/evaluations/list.ts'
 import { defineRoute } from '../kit/route.ts'
 import {
   EvaluationAccepted,
@@ -21,6 +21,7 @@ import {
 } from './schemas/evaluations.ts'
 import { usedGrader } from '../lamini/schemas/scores.ts'
 
+const kind = 'evaluation'
 const defaultPageSize = 20
 const defaultRowCount = 50
 
@@ -60,8 +61,8 @@ export const evaluationRoutes = [
     hasLargeAnswer: true,
     response: EvaluationList,
     async handle({ caller: ctx, query: { after, limit = defaultPageSize } }) {
-      const { evaluations, next } = await listEvaluations({ ctx, input: { after: after ?? null, limit } })
-      return { evaluations: evaluations.map(shown), next }
+      const { rows, next } = await listWork({ ctx, input: { kind, after: after ?? null, limit } })
+      return { evaluations: rows.map(shown), next }
     },
   }),
   defineRoute({
@@ -75,7 +76,7 @@ export const evaluationRoutes = [
     params: EvaluationPath,
     hasLargeAnswer: true,
     response: ModelEvaluation,
-    handle: async ({ caller: ctx, params: { id } }) => shown(await findEvaluation(ctx, id)),
+    handle: async ({ caller: ctx, params: { id } }) => shown(await findWork(ctx, { kind, id })),
   }),
   defineRoute({
     name: 'cancel_evaluation',
@@ -89,7 +90,7 @@ export const evaluationRoutes = [
     hasLargeAnswer: true,
     response: EvaluationCancelled,
     async handle({ caller: ctx, params: { id } }) {
-      await cancelEvaluation({ ctx, input: { id } })
+      await cancelWork({ ctx, input: { kind, id } })
       return { id, status: 'CANCELLED' as const }
     },
   }),

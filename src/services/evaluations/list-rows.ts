@@ -2,7 +2,7 @@ import { chunkSize, type ChunkLocation } from '../../domain/chunk-layout.ts'
 import type { ScoredAnswer } from '../../domain/grader.ts'
 import type { EvaluatedRow, ModelEvaluation } from '../../domain/model-evaluation.ts'
 import type { Ctx } from '../context.ts'
-import { evaluationNotFound, findEvaluation } from './find.ts'
+import { findWork, workNotFound } from '../durable-work/find.ts'
 
 /** `outputs`: by model, in the order of the request; null while it is not scored. */
 type ListedRow = EvaluatedRow & { index: number; outputs: { model: string; answer: ScoredAnswer | null }[] }
@@ -18,7 +18,7 @@ export async function listEvaluationRows({
   ctx: Ctx
   input: { id: string; offset: number; limit: number }
 }): Promise<{ rows: ListedRow[]; next: number | null }> {
-  const evaluation = await findEvaluation(ctx, id)
+  const evaluation = await findWork(ctx, { kind: 'evaluation', id })
   const end = Math.min(offset + limit, evaluation.rowCount ?? 0)
   const rows: ListedRow[] = []
   let left = pageCharacters
@@ -58,6 +58,6 @@ async function readChunk(
 async function readRows({ deps: { storage } }: Ctx, key: string, { offset, sizeBytes }: ChunkLocation, id: string) {
   const { bytes } = await storage.readRange(key, { offset, limit: sizeBytes })
   // Retention removes the rows before the evaluation.
-  if (bytes.length < sizeBytes) throw evaluationNotFound(id)
+  if (bytes.length < sizeBytes) throw workNotFound({ kind: 'evaluation', id })
   return JSON.parse(bytes.toString()) as EvaluatedRow[]
 }

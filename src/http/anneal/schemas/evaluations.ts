@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Graders } from '../../../domain/grader.ts'
 import { evaluationDefaults, evaluationLimits, evaluationStatuses } from '../../../domain/model-evaluation.ts'
-import { evaluationNotFound } from '../../../services/evaluations/find.ts'
+import { workNotFound } from '../../../services/durable-work/find.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { queryInt, queryText } from '../../kit/params.ts'
 import { shortened } from '../../kit/problem.ts'
@@ -15,7 +15,7 @@ export const EvaluationPath = z.object({
   id: z
     .string()
     .transform((text) => {
-      if (!uuid.test(text)) throw evaluationNotFound(shortened(text))
+      if (!uuid.test(text)) throw workNotFound({ kind: 'evaluation', id: shortened(text) })
       return text
     })
     .meta({ format: 'uuid', description: 'The id in the answer of the POST' }),
