@@ -27,7 +27,7 @@ suite('anneal migrate', async () => {
     await admin.end()
   })
 
-  test('of several that start at once, one migrates and the others wait for it', async () => {
+  test('migrates once when several start together, and the others wait', async () => {
     const outputs = await Promise.all([1, 2, 3].map(() => anneal('migrate', { DATABASE_URL: url })))
     const brought = outputs.filter(({ stdout }) => stdout.includes('was migrated to the schema'))
     assert.equal(brought.length, 1, JSON.stringify(outputs))

@@ -69,7 +69,7 @@ test('an address holds the filter of the list, and a strange one is read as the 
   assert.deepEqual(readFilter('show=constructor&sort=x&selected=a'), usual)
 })
 
-test('a list is filtered by what people know a job by', () => {
+test('a list is filtered by state, name and data set', () => {
   const job = (job_id: number, status: string, requested_name: string | null) => ({
     ...{ job_id, status, requested_name, model_name: null, dataset_id: 'Rows' },
   })
@@ -153,7 +153,7 @@ test('the walk through the states has the time in each; an ended job stays in no
   assert.deepEqual(walk(true)[1], [3590, true])
 })
 
-test('the curve is made of what no later attempt has repeated', () => {
+test('the curve leaves out steps that a later attempt has repeated', () => {
   const attempt = (number: number, from_step: number, last_step: number | null, mode = 'train') =>
     ({ attempt: number, mode, from_step, last_step, cause: null, ended_at: null }) as Attempt
   const parts = partsOf([attempt(3, 60, null, 'evaluate'), attempt(2, 20, 60), attempt(1, 0, 35)])
@@ -191,7 +191,7 @@ test('events are taken apart however the network cuts them', () => {
   }
 })
 
-test('the fields of a typed answer stay whole in the address, whatever their names', () => {
+test('the fields of a typed answer with any names stay whole in the address', () => {
   const type = [
     { name: 'a:b, c%', type: 'str' },
     { name: 'colour', type: 'dark red|white, or so' },
@@ -227,7 +227,7 @@ test('offers only lifetimes that end before the maker of the key', () => {
   assert.deepEqual(lifetimesUntil(daysLater(30), now), ['never', 'in a week'])
 })
 
-test('finds the valid keys that a key made, also over one that is revoked', () => {
+test('finds the valid keys that a key made, also through a revoked key', () => {
   const key = (id: string, maker: string | null, revoked: string | null = null) => ({
     id,
     maker_key_id: maker,

@@ -16,7 +16,7 @@ const outcome = (more: Partial<AttemptOutcome>): AttemptOutcome => ({
 const many = (count: number, more: Partial<AttemptOutcome>) => Array.from({ length: count }, () => outcome(more))
 const plenty = { resumesLeft: 1000 }
 
-test('a saved and evaluated model completes the job, whatever the exit code', () => {
+test('a saved and evaluated model completes the job with any exit code', () => {
   for (const cause of attemptCauses)
     assert.deepEqual(decideNext([outcome({ cause, modelSaved: true, evaluated: true })], plenty), { next: 'complete' })
 })
@@ -94,12 +94,12 @@ test('out of resumes: a checkpoint is published, without one the job fails', () 
   assert.equal(decideNext([outcome({})], { resumesLeft: 0 }).next, 'fail')
 })
 
-test('what no repeat can mend fails at once', () => {
+test('fails at once for a cause that no repeat can mend', () => {
   for (const cause of ['data_error', 'model_unavailable', 'image_unavailable', 'unsupported_runtime'] as const)
     assert.deepEqual(decideNext([outcome({ cause })], plenty), { next: 'fail', reason: cause, message: 'Ended.' })
 })
 
-test('what never ran is launched again and does not count', () => {
+test('relaunches an attempt that never ran, and does not count it', () => {
   for (const cause of ['fenced', 'control_plane'] as const) {
     const decision = decideNext([outcome({ cause })], { resumesLeft: 0 })
     assert.ok(decision.next === 'relaunch' && !decision.counts)

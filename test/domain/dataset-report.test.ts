@@ -18,7 +18,7 @@ test('a long reason is said once, and a short one for each of the first five row
   assert.equal(invalidDataReason('data', reportOf(mixed))?.split(long).length, 3)
 })
 
-test('the note on unread fields names five of them with their rows, and what to do', () => {
+test('the note on unread fields names five fields, their rows and the next step', () => {
   assert.equal(unreadNote('training data', {}), null)
   assert.equal(unreadNote('training data', { unreadFields: [] }), null)
   const unreadFields = [1, 2, 3, 4, 5, 6].map((rows) => ({ field: `f"${rows}`, rows, line: rows + 1 }))

@@ -20,7 +20,7 @@ test('knows the names and the functions of graders', () => {
   assert.equal(valueOf('min + 1', { min: 1 }), 2)
 })
 
-test('refuses what is no formula, by a phrase that follows its name', () => {
+test('refuses a text that is no formula, by a phrase that follows its name', () => {
   const refused = (text: string, phrase: RegExp) =>
     assert.throws(
       () => valueOf(text, { a: 1 }),

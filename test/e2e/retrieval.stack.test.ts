@@ -89,7 +89,7 @@ suite('retrieval', () => {
     assert.ok(without <= 0.25)
   })
 
-  test("another account's rows never appear, whatever id it names", async () => {
+  test('rows of another account never appear under any id', async () => {
     assert.deepEqual(await ask(questions, { id }, other), await ask(questions, {}, other))
     await other?.post('/v1/svc/data', { id, data: rowOf('Veltrano has the colour purple.') })
     await embedded(id)

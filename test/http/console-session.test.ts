@@ -154,7 +154,7 @@ suite('sessions of the console', async () => {
     }
   })
 
-  test('a key in the request is what counts, whatever the session says', async () => {
+  test('a key in the request wins over the session', async () => {
     const { json } = await edge.call('GET', session, { headers: edge.signedIn.headers })
     assert.equal(json.session_id, null)
     const wrong = await edge.call('GET', session, { key: `${apiKey.slice(0, -1)}!`, headers: edge.signedIn.headers })

@@ -35,7 +35,7 @@ test('a prompt gives an object, a list a list, an empty list an empty one', asyn
   assert.deepEqual((await complete({ prompt: '' })).json, { output: '' })
 })
 
-test('what answers, and with which rows, is not looked up for a base model', async () => {
+test('needs no query for a base model', async () => {
   const { call } = await startPublic({
     inference: { complete: () => Promise.resolve({ outputs: [{ output: 'A' }], finishReasons: ['stop'] }) },
     database: { models: null, storedRows: null },
@@ -44,7 +44,7 @@ test('what answers, and with which rows, is not looked up for a base model', asy
   assert.deepEqual(json, { output: 'A' })
 })
 
-test('what old clients send beside it does not matter', async () => {
+test('ignores the other fields of old clients', async () => {
   const { status } = await complete({
     prompt: 'a',
     output_type: null,

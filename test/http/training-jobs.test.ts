@@ -308,7 +308,7 @@ test('jobs are also found under the name of the service, as the old pages write 
   assert.equal((await call('POST', '/v1/lamini/train/jobs')).headers['allow'], 'GET, HEAD')
 })
 
-test('eval before there is one is 409', async () => {
+test('eval before the evaluation has ended is 409', async () => {
   const edge = await startPublic({ database: { trainingJobs: { find } } })
   assert.equal((await edge.call('GET', '/v1/svc/train/jobs/7/eval')).status, 409)
 })
@@ -352,7 +352,7 @@ test('submit answers a text id, and passes the key of the request with a hash of
   assert.notEqual(taken[0]?.hash, taken[2]?.hash)
 })
 
-test('what of a request has no effect is told by the answer and by events, and is done otherwise', async () => {
+test('reports arguments without effect in the answer and in events', async () => {
   const accepted: AcceptanceRequest['job'][] = []
   const edge = await startPublic({
     database: {
@@ -419,7 +419,7 @@ test('refuses another kind of training than the one there is', async () => {
   assert.deepEqual([status, refused.detail], [400, says])
 })
 
-test('one GPU is accepted where there is none, with a warning, and two are refused', async () => {
+test('accepts a single GPU on a machine without GPUs, with a warning, and refuses two', async () => {
   const accepted: AcceptanceRequest['job'][] = []
   const { call } = await startPublic({
     settings: { maxGpus: 0 },

@@ -44,7 +44,7 @@ describe('endpoints', () => {
     assert.equal(servers.finds.length, 2)
   })
 
-  it('wake a cold model once for all who wait, and answer when it is ready', async () => {
+  it('wake a cold model once for all waiting requests, and answer when it is ready', async () => {
     const servers = createFakeServers()
     const endpoints = createEndpoints(servers.dependencies())
     const waiting = Promise.all(Array.from({ length: 50 }, () => endpoints.ready(baseModel, never)))
@@ -89,7 +89,7 @@ describe('endpoints', () => {
     })
   })
 
-  it('say what a start waits for, and how the one before ended', async () => {
+  it('report the reason of a wait, and the end of the previous start', async () => {
     const servers = createFakeServers()
     const endpoints = createEndpoints(servers.dependencies({ coldStartTimeoutMs: 20 }))
     const refusal = async (reason: string, message: string) => {

@@ -57,7 +57,7 @@ describe('inference on the real model server', () => {
     }
   })
 
-  it('gives only valid typed answers at temperature 1, whatever the prompts say', async () => {
+  it('gives only valid typed answers at temperature 1 for any prompt', async () => {
     const outputType = parseOutputType({
       name: 'str',
       'a "quoted"\n name': 'int',

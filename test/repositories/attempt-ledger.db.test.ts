@@ -61,7 +61,7 @@ suite('the ledger of attempts', () => {
     return { jobId, ctx: { deps, accountId } as unknown as Ctx, attempt }
   }
 
-  test('what a pod saved counts once, by its newest step; a repeat changes nothing', () =>
+  test('counts a saved step once, by the newest; a repeat changes nothing', () =>
     sandbox(async (tx) => {
       const { jobId, ctx, attempt } = await aJob(tx)
       const pod = await attempt(1)

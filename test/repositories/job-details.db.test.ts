@@ -8,7 +8,7 @@ import { openDatabase } from '../support/sandbox.ts'
 
 class Undone extends Error {}
 
-suite('what is told of a job beside its row', () => {
+suite('the details of a job', () => {
   const database = openDatabase()
 
   const undone = (work: (tx: Repositories) => Promise<void>) =>

@@ -174,7 +174,7 @@ suite('retention', () => {
       assert.ok(await tx.inferenceBatches.find(accountId, running))
     }))
 
-  test('of an ended job of few checkpoints, what was never committed or is corrupt goes, a saved model too', () =>
+  test('removes uncommitted and corrupt artifacts of an ended job with few checkpoints, models too', () =>
     sandbox(async (tx) => {
       const { jobId, upload } = await jobWithUploads(tx)
       const kept = await upload('model', 'committed')
@@ -230,7 +230,7 @@ suite('retention', () => {
       }
     }))
 
-  test('what an attempt is still uploading stays, however long that takes', () =>
+  test('keeps the uploads of a running attempt, however long they take', () =>
     sandbox(async (tx) => {
       const { jobId, upload } = await jobWithUploads(tx)
       for (const kind of ['checkpoint', 'model'] as const) await upload(kind, 'uploading')

@@ -153,7 +153,7 @@ def test_an_account_whose_rows_end_with_the_read_does_not_starve_others() -> Non
     assert next(row.request.account for row in admission.choose([])) == "idle"
 
 
-def test_what_an_account_owed_while_it_was_alone_is_forgiven_in_a_moment() -> None:
+def test_forgives_the_debt_of_an_account_that_was_alone_in_a_moment() -> None:
     debts = Debts()
     debts.owe({"greedy"}, 3600.0)
     debts.pay(MOST_DEBT_S)

@@ -62,7 +62,7 @@ suite('Sampling and probabilities of OpenAI routes', async () => {
     }
   })
 
-  test('passes on what engines honour, and nothing when nothing is asked', async () => {
+  test('passes on the fields that engines honour, and none when none is sent', async () => {
     for (const [path, body] of [
       [chat, { messages }],
       [completions, { prompt: 'a' }],

@@ -9,7 +9,7 @@ async function* inPieces(text: string, size: number) {
 }
 
 suite('the lines of a file of requests', () => {
-  test('are found whole, whatever pieces the file comes in, and blank lines are none', async () => {
+  test('are found whole in pieces of any size, without blank lines', async () => {
     const lines = Array.from({ length: 300 }, (_, at) => `{"line": ${at}, "text": "naïve ${'x'.repeat(at % 7)}"}`)
     const text = `\n${lines.join('\r\n \t\n')}\n\n`
     for (const size of [1, 3, 64, 1 << 20]) {

@@ -265,7 +265,7 @@ test('a process has only so many followers of all accounts', async () => {
   feeds.close()
 })
 
-test('a cursor ahead of the database goes on from now, and silences nobody', async () => {
+test('a cursor ahead of the database goes on from now, and silences no follower', async () => {
   const nines = (count: number) => '9'.repeat(count)
   const huge = `${nines(15)}-${nines(15)}.${nines(10)}-${nines(15)}-${nines(15)}`
   for (const ahead of [`${huge}-1.${nines(12)}`, `${huge}-${nines(9)}.${nines(12)}`]) {
@@ -284,7 +284,7 @@ test('a cursor ahead of the database goes on from now, and silences nobody', asy
   }
 })
 
-test('a step beyond what the database can hold is read as the greatest', () =>
+test('a step beyond the range of the database is read as the greatest', () =>
   assert.equal(parseCursor('0-1.9999999999-0-0-1.0')?.step, 2 ** 31 - 1))
 
 test('a revoked key is told nothing more, and its stream ends without a heartbeat', async (t) => {

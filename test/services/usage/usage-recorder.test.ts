@@ -24,7 +24,7 @@ const sumsOf = (batches: readonly UsageBatch[]) =>
     entries.map(({ apiKeyId, prompts, promptTokens }) => [apiKeyId, prompts, promptTokens]),
   )
 
-test('what is counted is written once, however often the database is away', async () => {
+test('writes counts once, however often the database is away', async () => {
   const { sent, database, recorder } = startRecorder()
   database.isAway = true
   recorder.add(key, { promptTokens: 3 })

@@ -72,7 +72,7 @@ suite('the webhooks of an account', async () => {
     }
   })
 
-  test('what is no address, or not one to call, is refused with a sentence', async () => {
+  test('refuses a malformed or forbidden address with a sentence', async () => {
     const urls = [
       '',
       'nowhere',
@@ -116,7 +116,7 @@ suite('the webhooks of an account', async () => {
     )
   })
 
-  test('another account gets nothing of it', async () => {
+  test('another account sees no endpoint', async () => {
     const mine = await receiver()
     const theirs = await receiver()
     const other = await openAccount()
@@ -131,7 +131,7 @@ suite('the webhooks of an account', async () => {
     assert.equal(mine.received.length, 1)
   })
 
-  test('a deleted one gets nothing more, and leaves no log', async () => {
+  test('a deleted endpoint gets nothing more, and leaves no log', async () => {
     const { url, received } = await receiver(() => 500)
     const { id } = await create({ url })
     const after = await receiver()

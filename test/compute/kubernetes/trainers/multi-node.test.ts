@@ -69,7 +69,7 @@ test('their Service names them before they are ready, and goes with the Job', ()
   })
 })
 
-test('one node, however it is said, has nothing of this', () => {
+test('a run on a single node is a plain Job without a rendezvous', () => {
   for (const nodeCount of [0, 1]) {
     const job = jobOf(onNodes(nodeCount))
     assert.deepEqual([job.spec?.parallelism, job.spec?.completions], [1, 1])

@@ -106,7 +106,7 @@ test('terminate asks at once, waits for the pod, and tells its exit code and las
   assert.deepEqual(await compute.terminate({ name }, { graceMs: 0 }), { end: { state: 'gone' }, logTail: null })
 })
 
-test('what has ended keeps its end when it is removed', async (t) => {
+test('a removed pod keeps its recorded end', async (t) => {
   const { server, compute } = await startSmallCluster(t)
   await compute.launch(someRun(name))
   server.startPod(name, podStatus('Failed', { terminated: { exitCode: 137, reason: 'OOMKilled' } }))
