@@ -115,7 +115,7 @@ function connect(config: Config): ServiceDependencies & {
       modelServers,
       outbox,
       notifications,
-      serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
+      serverToken: (baseModel, launch) => modelServerToken(config.secret, baseModel, launch),
       coldStartTimeoutMs: config.coldStartTimeoutMs,
       answerTimeoutMs: config.answerTimeoutMs,
       log,

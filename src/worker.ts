@@ -68,7 +68,7 @@ const inference = createInference({
   modelServers: database.modelServers,
   outbox: database.outbox,
   notifications,
-  serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
+  serverToken: (baseModel, launch) => modelServerToken(config.secret, baseModel, launch),
   coldStartTimeoutMs: config.coldStartTimeoutMs,
   answerTimeoutMs: config.answerTimeoutMs,
   log,

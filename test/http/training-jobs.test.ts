@@ -584,14 +584,14 @@ suite('a dry run', () => {
     tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
   }
   const past = { seconds: 30, steps: 100, rowsPerStep: 2, secondsPerStep: 0.2, tokensPerRow: 12.5 }
-  const edgeWith = (pastRuns: unknown[], changes: object = {}) =>
+  const edgeWith = (pastJobs: unknown[], changes: object = {}) =>
     startPublic({
       database: {
         datasets: {
           newestVersion: () => Promise.resolve({ id: 'v', uploadKey: 'k', datasetId: 'questions' }),
           report: () => Promise.resolve({ ...report, ...changes }),
         },
-        jobDetails: { pastRuns: () => Promise.resolve(pastRuns) },
+        jobDetails: { pastJobs: () => Promise.resolve(pastJobs) },
       },
       storage: { stat: () => Promise.resolve({ sizeBytes: 9, etag: 'e' }) },
     })

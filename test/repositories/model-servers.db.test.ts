@@ -24,7 +24,7 @@ suite('replicas of a model server', async () => {
   async function open(generation = 1, baseModel = `test-${randomUUID()}`) {
     opened.push(baseModel)
     const tokenHash = sha256(`${baseModel} ${generation}`)
-    await modelServers.openGeneration({ baseModel, generation, tokenHash })
+    await modelServers.openLaunch({ baseModel, generation, tokenHash })
     return { baseModel, generation, tokenHash }
   }
   const report = (tokenHash: Uint8Array, instance: string, url = `http://${instance}:8000`) =>
