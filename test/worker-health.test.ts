@@ -60,7 +60,7 @@ test('nothing is told to a page whose site has made its name resolve to this por
   }
 })
 
-test('refused sweeps are counted from zero, so that the alert sees the first one', async () => {
+test('refused sweeps are counted from zero, so that the alert sees the first refusal', async () => {
   const refusals = async () =>
     /^anneal_sweep_refusals_total\{reason="another_installation"\} (\d+)$/m.exec((await get('/metrics')).text)?.[1]
   assert.equal(await refusals(), '0')

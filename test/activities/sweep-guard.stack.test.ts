@@ -121,7 +121,7 @@ suite('the sweep of a bucket', async () => {
     await assertAllThere(bucket)
   })
 
-  test('two databases that meet a new bucket at once: it belongs to one of them', async () => {
+  test('of two databases that meet a new bucket at once, a single database gets the bucket', async () => {
     const bucket = await aBucket()
     await bucket.storage.remove(bucket.keys)
     const both = await Promise.all([sweep(bucket, empty), sweep(bucket, right)])

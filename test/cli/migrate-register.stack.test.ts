@@ -36,7 +36,7 @@ suite('anneal migrate', async () => {
     await database.close()
   })
 
-  test('says why it cannot', async () => {
+  test('names the reason of a failure', async () => {
     const nowhere = Object.assign(new URL(databaseUrl), { pathname: 'nowhere' }).href
     await assert.rejects(anneal('migrate', { DATABASE_URL: nowhere }), { code: 1, stderr: /"nowhere" does not exist/ })
   })

@@ -61,7 +61,7 @@ test('durations, ages and sizes read well', () => {
   assert.deepEqual([0, 999, 1500, 2e9].map(bytes), ['0 B', '999 B', '1.5 KB', '2.0 GB'])
 })
 
-test('an address holds the filter of the list, and a strange one is read as the usual', () => {
+test('an address holds the filter of the list, and an unknown filter reads as the default', () => {
   const filter = { group: 'failed', text: 'a&b', sort: 'name', selected: new Set([7, 3]) } as const
   const usual = { group: 'all', text: '', sort: 'newest', selected: new Set() }
   assert.deepEqual(readFilter(new URLSearchParams(writeFilter(filter)).toString()), filter)
@@ -119,7 +119,7 @@ test('the time of training adds up over the steps between two reports', () => {
   assert.deepEqual(secondsAt([metric(10, { iter_time: 2 }), metric(20, { iter_time: 1 })]), [20, 30])
 })
 
-test('an address holds a part of a curve, and a strange one means the whole curve', () => {
+test('an address holds a part of a curve, and an unknown part means the whole curve', () => {
   assert.deepEqual(readZoom(writeZoom({ min: -0.2, max: 1 / 3 })), { min: 0, max: 0.333 })
   for (const strange of [null, '', '7', '7-7', '9-7', 'a-b', '-', '1-x'])
     assert.equal(readZoom(strange), null, strange ?? '')

@@ -76,7 +76,7 @@ suite('the main job', () => {
     assert.equal(figures.tuned.mean, exact.reduce((sum, [tuned = 0]) => sum + tuned, 0) / 10)
   })
 
-  test('answers a question that the base cannot', async () => {
+  test('answers a question that the base cannot answer', async () => {
     const prompt = sampleRows.map(({ input }) => input)
     const exact = async (model_name: string | null) => {
       const outputs = await api.post<{ output: string }[]>('/v1/completions', { model_name, prompt, max_tokens: 64 })

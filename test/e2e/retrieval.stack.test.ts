@@ -69,7 +69,7 @@ suite('retrieval', () => {
     return asked.filter(({ fact }, index) => found[index]?.some(({ text }) => text === fact)).length / asked.length
   }
 
-  test('the row that a question needs is among the first ones found', async () => {
+  test('the row that a question needs is among the first rows found', async () => {
     for (const [name, asked, least] of [
       ['questions', questionSet, 0.9],
       ['paraphrases', paraphrases, 0.7],

@@ -161,7 +161,7 @@ suite('sessions of the console', async () => {
     assert.equal(wrong.status, 401)
   })
 
-  test('a link says what it opens, and signs in once', async () => {
+  test('a link names its account and key, and signs in once', async () => {
     const { json } = await edge.call('POST', '/v1/console/links')
     const link = /^\/console\/open#([\w-]{43})$/.exec(json.path)?.[1]
     const show = () => edge.call('POST', '/v1/console/links/show', { key: null, json: { link } })

@@ -109,7 +109,7 @@ test('both names of the output type are fine when they say the same', async () =
   assert.equal(status, 200)
 })
 
-test('10,000 prompts are taken, one more is 400 naming the limit', async () => {
+test('10,000 prompts are accepted; 10,001 are 400 naming the limit', async () => {
   assert.equal((await complete({ prompt: Array(10_000).fill('a') })).json.length, 10_000)
   for (const call of [complete, embed]) {
     const { status, json } = await call({ prompt: Array(10_001).fill('a') })

@@ -101,7 +101,7 @@ suite("an account's own keys", async () => {
     assert.equal((await api.request('POST', `/v1/keys/${made}/rotate`, { overlap_seconds: 0 })).status, 200)
   })
 
-  test('the limits tell the used and the remaining amounts', async () => {
+  test('the limits tell the used and remaining amounts', async () => {
     const edge = await startPublic({
       database: { ...database },
       limits: { settings: { requests: { perSecond: 7, burst: 9 }, concurrentRequests: 5 } },

@@ -45,7 +45,7 @@ test('a missing, malformed or unknown key is 401 with "invalid token"', async ()
     }
 })
 
-test('ids that do not exist or are no ids give one and the same 404', async () => {
+test('unknown and malformed ids give the same 404', async () => {
   const bodies = new Set<string>()
   for (const id of ['8', '0', '007', 'x', '-1', '1.5', '7e0', '2147483648', '99999999999999999999', '%00', '%20']) {
     const received = await edge.call('GET', `/v1/train/jobs/${id}`)
@@ -109,7 +109,7 @@ test('a body that is not JSON by its type is 415', async () => {
   })
 })
 
-test('an empty body is fine where none is needed, whatever its headers', async () => {
+test('an empty body with any headers is accepted when no body is needed', async () => {
   for (const headers of [
     {},
     { 'content-type': 'text/plain' },
@@ -249,7 +249,7 @@ test('accepts any value in an ignored field', async () => {
   assertProblem(received, { status: 404, code: 'model_not_found' })
 })
 
-test('a field has one problem, the one that helps', async () => {
+test('reports a single, helpful problem for each field', async () => {
   const details: [object, string][] = [
     [{ max_steps: -1e308 }, 'finetune_args.max_steps must be at least 1.'],
     [{ max_steps: 1e308 }, 'finetune_args.max_steps must be at most 10000000.'],

@@ -231,7 +231,7 @@ test('cancel takes a body or none, and repeats', async () => {
   }
 })
 
-test('cancel of a finished job is 400, of a foreign one 404', async () => {
+test('refuses to cancel a finished job with 400 and a job of another account with 404', async () => {
   const lock = (_account: string, id: number) => Promise.resolve(id === 7 ? trainingJob({ status: 'COMPLETED' }) : null)
   const edge = await startPublic({ database: { trainingJobs: { lock } } })
   const { status, json } = await edge.call('POST', '/v1/train/jobs/7/cancel')
@@ -257,7 +257,7 @@ test('resume answers the state and the id; a running job is 409', async () => {
   assert.deepEqual([running.status, running.json.code], [409, 'conflict'])
 })
 
-test('eval gives the tuned answer before the base one, under every name of the route', async () => {
+test('eval gives the tuned answer before the base answer, under every name of the route', async () => {
   const modelName = 'b'.repeat(64)
   const edge = await startPublic(
     {
@@ -411,7 +411,7 @@ test('a job that ends while it is read has the time of its end', async () => {
   assert.deepEqual([json.status, json.finished_at !== null, reads], ['COMPLETED', true, 2])
 })
 
-test('refuses another kind of training than the one there is', async () => {
+test('refuses an unknown kind of training', async () => {
   const { call } = await startPublic({})
   const json = { model_name: 'small', dataset_id: 'questions', train_type: 'dpo' }
   const { status, json: refused } = await call('POST', '/v1/train', { json })
@@ -617,7 +617,7 @@ suite('a dry run', () => {
     })
   })
 
-  test('says so when no job has completed yet, and refuses what the job would refuse', async () => {
+  test('tells that no job has completed yet, and refuses the same requests as a job', async () => {
     const { json: first } = await (await edgeWith([])).call('POST', '/v1/train?dry_run=true', { json })
     assert.deepEqual([first.estimated_seconds, first.estimated_gpu_seconds, first.based_on], [null, null, 0])
     assert.match(first.note, /No job on this base model/)

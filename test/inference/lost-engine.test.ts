@@ -147,7 +147,7 @@ describe('an engine that dies beside another', () => {
 })
 
 describe('an engine that hangs', () => {
-  it('ends the request in time with what to do, and hears that nobody waits any more', async ({ mock }) => {
+  it('ends the request in time with the next step, and cancels the call to the engine', async ({ mock }) => {
     mock.timers.enable({ apis: ['setTimeout'] })
     const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const engine = await startStubEngine((_body, _request, response) => {

@@ -38,7 +38,7 @@ describe('the queue of a model', () => {
     assert.deepEqual(calls.started, ['a', 'b', 'c', 'd'])
   })
 
-  it('lets an idle account in at once, however much others have running and waiting', async () => {
+  it('lets an idle account in at once, however many calls of others run and wait', async () => {
     const queue = createQueue()
     const calls = createCalls()
     using large = accept(queue, 'greedy')

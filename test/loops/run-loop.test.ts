@@ -49,7 +49,7 @@ test('repeats the pass after the time that the pass asked for, and at once for z
   assert.equal(world.unsubscribed, 1)
 })
 
-test('a wake-up starts the next pass at once, also during a pass', async () => {
+test('a wake-up starts the next pass at once, also when it comes during a pass', async () => {
   const { promise: inPass, resolve: endPass } = Promise.withResolvers<number>()
   let passes = 0
   const { world, stop, done } = start([], { pass: () => (++passes === 2 ? inPass : Promise.resolve(1000)) })

@@ -195,7 +195,7 @@ suite('retention', () => {
       assert.ok(await tx.artifacts.find(jobId, kept))
     }))
 
-  test('a complete job keeps as many checkpoints as it was told to, an ended one at least those of a resume', () =>
+  test('a complete job keeps as many checkpoints as it asked for, an ended job at least those of a resume', () =>
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       for (const [keep, status, expected] of [

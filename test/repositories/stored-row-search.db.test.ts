@@ -61,7 +61,7 @@ suite('searches of stored rows', () => {
   const queries = Array.from({ length: 10 }, (_, at) => vectorOf(1000 + at, [1, 0.2]))
 
   // The first test, because connections report their scans late.
-  test('an id with many rows is searched with the index, one with few is not', async () => {
+  test('an id with many rows is searched with the index, an id with few rows is not', async () => {
     const before = await scansOfIndex()
     const one = connectStoredRowSearch(databaseUrl, { ...search, exactRows: 350 })
     await one.nearest(mine, queries, 3)

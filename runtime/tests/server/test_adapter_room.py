@@ -138,7 +138,7 @@ def put(store: AdapterStore, name: str, account: str, size: int) -> Awaitable[No
     return store._load(name, Path(name), None, Place(account, size))
 
 
-def test_an_account_makes_room_for_its_own_and_never_takes_another_ones_share(tmp_path: Path) -> None:
+def test_an_account_makes_room_within_its_share_and_never_takes_the_share_of_another(tmp_path: Path) -> None:
     async def story() -> None:
         store = AdapterStore(Engine(), tmp_path, EngineMetrics(), max_loaded=100, max_bytes=100, room_wait_s=60)
         await put(store, "other", "other", 50)
@@ -155,7 +155,7 @@ def test_an_account_makes_room_for_its_own_and_never_takes_another_ones_share(tm
     asyncio.run(without_stay(story))
 
 
-def test_many_small_adapters_count_as_well_as_a_few_large_ones(tmp_path: Path) -> None:
+def test_many_small_adapters_count_as_a_few_large_adapters(tmp_path: Path) -> None:
     async def story() -> None:
         store = AdapterStore(Engine(), tmp_path, EngineMetrics(), max_loaded=4, max_bytes=1000, room_wait_s=60)
         await put(store, "large", "other", 400)

@@ -27,7 +27,7 @@ def accounts_of(rows: list[Row]) -> dict[str, int]:
     return dict(Counter(row.request.account for row in rows))
 
 
-def test_accounts_share_the_batch_whatever_they_have_waiting() -> None:
+def test_accounts_share_the_batch_however_many_requests_wait() -> None:
     admission = Admission(16, Pace(), Debts())
     for _ in range(5):
         waiting(admission, "many", 100)

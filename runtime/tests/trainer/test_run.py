@@ -109,7 +109,7 @@ def test_evaluate_mode_reports_the_same_as_the_training_attempt(anneal: FakeAnne
     assert "artifacts" not in anneal.calls and "steps" not in anneal.calls
 
 
-def test_without_its_environment_it_says_which_variable_is_missing() -> None:
+def test_a_missing_environment_variable_is_named() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "anneal_runtime.trainer"],
         env={"PYTHONPATH": str(ROOT / "runtime"), "PATH": os.environ["PATH"]},

@@ -45,7 +45,7 @@ describe('calls in the text of an answer', () => {
       assert.deepEqual(cut, { text, calls: [{ name: 'get_weather', arguments: '{"city":"' }] })
     })
 
-    it(`are never shown as text of ${model}, in pieces of any size`, () => {
+    it(`written by ${model} are never shown as text, in pieces of any size`, () => {
       const reader = createCallReader(format)
       const parts = [...Array.from(text + written).flatMap((piece) => reader.read(piece)), ...reader.end()]
       const joined = (kind: string) =>

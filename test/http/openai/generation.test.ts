@@ -156,7 +156,7 @@ suite("OpenAI's generation routes", async () => {
 
   const completions = '/openai/v1/completions'
 
-  test('asks for completions of a given form, one for each prompt, as vLLM does', async () => {
+  test('gives a completion of a given form for each prompt, as vLLM does', async () => {
     const body = { model: 'tiny', prompt: ['a', 'b'] }
     const schema = { type: 'object', properties: { n: { type: 'integer' } } }
     const json_schema = { name: 'item', schema }

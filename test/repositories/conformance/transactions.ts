@@ -157,7 +157,7 @@ export const transactionCases: Cases = {
     assert.equal(await late, null)
   },
 
-  'a single request makes the job when two have the same key': async (subject) => {
+  'a single request makes the job when two requests have the same key': async (subject) => {
     const { database } = subject
     const { accountId } = await openAccount(database)
     const key = { accountId, key: 'key' }

@@ -35,7 +35,7 @@ suite('the lines of a file of requests', () => {
     assert.deepEqual([chunkSize, chunks.length], [8, 3])
   })
 
-  test('are refused by their number when one is too long or there are too many or none', async () => {
+  test('are refused by number when a line is too long, or when there are too many or none', async () => {
     const refused = (text: string, message: RegExp) =>
       assert.rejects(scanLines(inPieces(text, 1 << 16)), (error: Error) => message.test(error.message))
     await refused(`{}\n${'x'.repeat((1 << 20) + 1)}`, /line 2 has more than 1048576 bytes/)

@@ -135,7 +135,7 @@ suite('stored data', () => {
     await Promise.all([notifications.close(), database.close()])
   })
 
-  test('workers share the waiting rows: each is embedded, none by two, and those of a failed one are not lost', async () => {
+  test('workers share the waiting rows: each row is embedded once, and rows of a failed worker are not lost', async () => {
     const id = randomUUID()
     const stopping = new AbortController()
     const texts: string[] = []

@@ -175,7 +175,7 @@ suite('submit', async () => {
     }
   })
 
-  test('rows in requests with one key that are sent at once are one data set and one job', async () => {
+  test('concurrent requests with the same key and rows make a single data set and a single job', async () => {
     const { api, accountId } = await openSubmitter()
     const send = () =>
       api.request('POST', '/v1/train', { model_name: baseModel, data: sampleRows, eval_data: sampleRows }, headers)

@@ -44,7 +44,7 @@ test('writes counts once, however often the database is away', async () => {
   ])
 })
 
-test('a batch whose answer was lost is sent again as it was, so that it can be told from a new one', async () => {
+test('a batch whose answer was lost is sent again unchanged, as the same batch', async () => {
   const { sent, database, recorder } = startRecorder()
   database.losesAnswers = true
   recorder.add(key, { prompts: 1 })

@@ -24,7 +24,7 @@ suite('the webhooks of an account', async () => {
     await eventually(() => types().at(-1) === 'training_job.queued')
   })
 
-  test('two secrets sign until one is removed or expires; there is no third, and always one', async () => {
+  test('two secrets sign until one is removed or expires; never a third, and always at least one', async () => {
     const { url, received } = await receiver()
     const { id, secret, secrets } = await create({ url })
     const rotate = (body: object) => api.request<Made>('POST', `/v1/webhooks/${id}/rotate`, body)
@@ -116,7 +116,7 @@ suite('the webhooks of an account', async () => {
     )
   })
 
-  test('another account sees no endpoint', async () => {
+  test('events of an account reach only its own endpoints', async () => {
     const mine = await receiver()
     const theirs = await receiver()
     const other = await openAccount()

@@ -7,7 +7,7 @@ import { until } from '../../../support/eventually.ts'
 const name = 'ft-1-a1'
 const terminated = (exitCode: number) => ({ terminated: { exitCode, reason: 'Error' } })
 
-test('a launch whose answer was lost is one Job, whose Secret it owns', async (t) => {
+test('a launch whose answer was lost makes a single Job that owns its Secret', async (t) => {
   const { server, compute } = await startSmallCluster(t)
   let lost = 0
   server.setFault((call) => (/^POST (jobs|secrets)$/.test(call) && lost++ % 2 === 0 ? { late: true } : undefined))
