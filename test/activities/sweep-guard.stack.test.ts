@@ -121,7 +121,7 @@ suite('the sweep of a bucket', async () => {
     await assertAllThere(bucket)
   })
 
-  test('of two databases that meet a new bucket at once, a single database gets the bucket', async () => {
+  test('a single database gets a new bucket that two databases meet at once', async () => {
     const bucket = await aBucket()
     await bucket.storage.remove(bucket.keys)
     const both = await Promise.all([sweep(bucket, empty), sweep(bucket, right)])
