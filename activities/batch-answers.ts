@@ -7,15 +7,15 @@ import { answerLines, type AnswerLine } from './request-lines.ts'
 import { partialCompletions, type Completions } from './partial-completions.ts'
 import { answerOthers, type Answered } from './refused-items.ts'
 
-type Asker = Pick<InferenceBatch, 'accountId' | 'apiKeyId'>
+type AccountKey = Pick<InferenceBatch, 'accountId' | 'apiKeyId'>
 
 export type Infer = {
   complete(
-    input: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
+    input: AccountKey & BatchCompletionInput & { modelName: string; prompts: string[] },
     signal: AbortSignal,
   ): Promise<Completions>
   embed(
-    input: Asker & { modelName: string | null; texts: string[]; onLong: 'cut' | 'refuse' },
+    input: AccountKey & { modelName: string | null; texts: string[]; onLong: 'cut' | 'refuse' },
     signal: AbortSignal,
   ): Promise<number[][]>
   answerLine: AnswerLine

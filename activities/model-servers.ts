@@ -17,7 +17,7 @@ import { withHeartbeat } from './heartbeat.ts'
 import { isInvalidSpec } from './compute-error.ts'
 import { describeModelServerEnd } from './model-server-end.ts'
 
-type Repository = 'find' | 'openGeneration' | 'setState' | 'noteWait' | 'removeReplicas' | 'touch'
+type Repository = 'find' | 'openLaunch' | 'setState' | 'noteWait' | 'removeReplicas' | 'touch'
 
 export type ModelServerDependencies = {
   database: { modelServers: Pick<Database['modelServers'], Repository> } & Pick<Database, 'now'>
@@ -52,7 +52,7 @@ export function createModelServerActivities(deps: ModelServerDependencies) {
       }
       // After a restore the row may be behind what was launched.
       const generation = Math.max(server?.generation ?? 0, ...runs.map(launchOf)) + 1
-      await rows.openGeneration({
+      await rows.openLaunch({
         baseModel,
         generation,
         tokenHash: sha256(tokenOf({ baseModel, generation })),

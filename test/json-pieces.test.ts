@@ -27,7 +27,7 @@ test('large JSON is written as JSON.stringify writes it, wherever it is large', 
   }
 })
 
-test('what is short is written at once', () => {
+test('writes a short value at once', () => {
   for (const value of [{}, [], [1], { outputs: texts.slice(0, 100) }, { a: { b: texts.slice(0, 100) } }, 'text', null])
     assert.ok(!isLargeJson(value))
 })

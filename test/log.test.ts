@@ -24,7 +24,7 @@ console.error('alive')
 `
 
 for (const end of ['', 'process.exit(0)'])
-  test(`a log that cannot be written ends nobody, ${end || 'whose work is done'}`, () => {
+  test(`a log that cannot be written ends no process, ${end || 'whose work is done'}`, () => {
     const full = openSync('/dev/full', 'w')
     const { status, stderr } = spawnSync(nodeBinary, ['--input-type=module', '--eval', program(threeLines + end)], {
       stdio: ['ignore', full, 'pipe'],
@@ -34,7 +34,7 @@ for (const end of ['', 'process.exit(0)'])
     assert.deepEqual({ status, stderr }, { status: 0, stderr: 'alive\n' })
   })
 
-test('what is written is a line of JSON each, also of what Temporal says', () => {
+test('writes each message as a line of JSON, also those of Temporal', () => {
   const { stdout } = spawnSync(nodeBinary, ['--input-type=module', '--eval', program(threeLines)], { encoding: 'utf8' })
   type Line = {
     level: number
@@ -63,7 +63,7 @@ test('what is written is a line of JSON each, also of what Temporal says', () =>
   )
 })
 
-test('once there is room again, what waited comes first; what was too much is not written in part', (context) => {
+test('writes waiting lines first once there is room, and never part of a dropped line', (context) => {
   const path = join(mkdtempSync(join(tmpdir(), 'anneal-log-')), 'log')
   context.after(() => rmSync(dirname(path), { recursive: true }))
   const lines = `

@@ -28,7 +28,7 @@ test('accounts take turns, each in the order of its work', async () => {
   assert.equal(begun.join(''), 'abcabcaa')
 })
 
-test('work that is given up while it waits takes no turn', async () => {
+test('abandoned work takes no turn', async () => {
   const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   const giveUp = new AbortController()
   await turns.take('a')
@@ -39,7 +39,7 @@ test('work that is given up while it waits takes no turn', async () => {
   await turns.take('c')
 })
 
-test('work that is given up when its turn has just come keeps the turn, and the next work of its owner gets one', async () => {
+test('work abandoned when its turn has just come keeps the turn, and the next work of its account gets a turn', async () => {
   const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   const giveUp = new AbortController()
   await turns.take('a')
@@ -76,7 +76,7 @@ function countLooks(work: () => void): number {
   return count
 }
 
-test('a turn looks at each owner once, however many turns they wait for', async () => {
+test('a turn looks at each account once, however many turns they wait for', async () => {
   const turns = createTurns({ atMost: 1, atMostOfAccount: 1 })
   const giveUp = new AbortController()
   await turns.take('a')

@@ -26,14 +26,14 @@ test('a worker that waits for Temporal lives and is not ready', async () => {
   assert.deepEqual([(await get('/healthz')).status, (await get('/readyz')).status], [200, 503])
 })
 
-test('it is ready once all of its queues are polled', async () => {
+test('is ready once all of its queues are polled', async () => {
   health.watch(workers('RUNNING', 'INITIALIZED'))
   assert.equal((await get('/readyz')).status, 503)
   health.watch(workers('RUNNING', 'RUNNING'))
   assert.equal((await get('/readyz')).status, 200)
 })
 
-test('one that stops lives on until it has, and takes no more work', async () => {
+test('a stopping worker stays alive until it has stopped, and takes no more work', async () => {
   health.watch(workers('DRAINING', 'STOPPED'))
   assert.deepEqual([(await get('/healthz')).status, (await get('/readyz')).status], [200, 503])
 })
@@ -60,7 +60,7 @@ test('nothing is told to a page whose site has made its name resolve to this por
   }
 })
 
-test('refused sweeps are counted from zero, so that the alert sees the first one', async () => {
+test('refused sweeps are counted from zero, so that the alert sees the first refusal', async () => {
   const refusals = async () =>
     /^anneal_sweep_refusals_total\{reason="another_installation"\} (\d+)$/m.exec((await get('/metrics')).text)?.[1]
   assert.equal(await refusals(), '0')

@@ -1,11 +1,12 @@
 // Everything a bare clone needs, each step skipped when it is done: npm packages, the Python environment, the S3 server.
 // Runs on the machine's own Node (20 or later) and imports nothing but Node.
 //   node tools/setup.mjs [--only node,python,s3] [--dev] [--check]
-// --dev adds the development tools of the chosen steps; --check only says what is missing.
+// --dev adds the development tools of the chosen steps and the git hooks; --check only says what is missing.
 import { parseArgs } from 'node:util'
 import { recordPath, readRecord } from './paths.mjs'
 import { releaseLocks, writeAtomically } from './setup/cache.mjs'
 import { killCommands } from './setup/command.mjs'
+import { setUpGitHooks } from './setup/git-hooks.mjs'
 import { nodeIsReady, setUpNode } from './setup/node-packages.mjs'
 import { objectStoreIsReady, setUpObjectStore } from './setup/object-store.mjs'
 import { pythonIsReady, pythonToolsAreReady, setUpPython, setUpPythonTools } from './setup/python-env.mjs'
@@ -36,6 +37,7 @@ async function main() {
   const options = { only: { type: 'string' }, dev: { type: 'boolean', default: false }, check: { type: 'boolean' } }
   const { values } = parseArgs({ options })
   const todo = wantedSteps(values).filter((name) => !steps[name].isReady(values.dev))
+  if (values.dev && !values.check) setUpGitHooks()
   if (todo.length === 0) return 0
   if (!values.check) return setUp(todo, values.dev)
   console.log(`Not set up: ${todo.join(', ')}`)

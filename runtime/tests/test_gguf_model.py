@@ -195,7 +195,7 @@ def test_another_file_is_refused(tiny_gguf: Path, tmp_path: Path, other: dict[st
     assert not [each for each in tmp_path.iterdir() if each.is_dir()]
 
 
-def test_says_what_to_do_where_the_cache_cannot_be_written(tiny_gguf: Path, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_names_the_next_step(tiny_gguf: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("no folder")
     says = locate(packaged(tiny_gguf), tmp_path / "cache")
     assert "cannot be written: File exists. Set ANNEAL_MODEL_CACHE" in says

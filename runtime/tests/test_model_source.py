@@ -96,7 +96,7 @@ def test_a_hub_that_is_away_is_asked_again(tmp_path: Path, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 404])
-def test_one_that_says_no_is_believed(tmp_path: Path, status: int) -> None:
+def test_a_refusal_of_the_hub_is_not_tried_again(tmp_path: Path, status: int) -> None:
     with hub() as (state, endpoint):
         state.refuse = [status] * 100
         fetched = fetch(endpoint, tmp_path, 60)
@@ -104,6 +104,6 @@ def test_one_that_says_no_is_believed(tmp_path: Path, status: int) -> None:
     assert "trying again" not in fetched.stdout + fetched.stderr
 
 
-def test_one_that_stays_away_ends_in_a_sentence(tmp_path: Path) -> None:
+def test_a_hub_that_stays_away_ends_in_a_sentence(tmp_path: Path) -> None:
     fetched = fetch("http://127.0.0.1:9", tmp_path, 0)
     assert fetched.stderr.splitlines()[-1].startswith("unavailable: there/model cannot be fetched from the hub")

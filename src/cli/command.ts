@@ -32,11 +32,11 @@ export type VerbTable<O extends Options> = {
 export type Verb = VerbTable<Options> & {
   /** A paragraph below the options. */
   note?: string
-  run: Run<Options>
+  run: Action<Options>
 }
 
 /** Resolves with the exit code, or with nothing for 0. */
-type Run<O extends Options> = (args: string[], values: Values<O>) => Promise<number | void>
+type Action<O extends Options> = (args: string[], values: Values<O>) => Promise<number | void>
 
 /** The only verb of a command, or its verbs by name; '' is the verb when none is named. */
 export type Command = Verb | Record<string, Verb>
@@ -45,7 +45,7 @@ export type Command = Verb | Record<string, Verb>
 export type ListedCommand = { summary: string; load: () => Promise<{ command: Command }> }
 
 /** Erases the types of the options. The cast is safe because `runCommand` passes the values of these options. */
-export function defineVerb<const O extends Options = {}>(verb: VerbTable<O> & { note?: string; run: Run<O> }): Verb {
+export function defineVerb<const O extends Options = {}>(verb: VerbTable<O> & { note?: string; run: Action<O> }): Verb {
   return verb as Verb
 }
 

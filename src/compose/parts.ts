@@ -28,7 +28,7 @@ export function openParts(config: Config, log: Log) {
     modelServers: database.modelServers,
     outbox: database.outbox,
     notifications,
-    serverToken: (baseModel, generation) => modelServerToken(config.secret, baseModel, generation),
+    serverToken: (baseModel, launch) => modelServerToken(config.secret, baseModel, launch),
     log,
   })
   const activity = createActivity()

@@ -1,5 +1,5 @@
 // Splits flat rows (objects of strings and numbers) fast, without looking at every byte.
-import { parseRun } from '../domain/validate-row.ts'
+import { parseSpan } from '../domain/validate-row.ts'
 
 const [comma, closeBrace, newline, space] = [0x2c, 0x7d, 0x0a, 0x20]
 
@@ -11,14 +11,14 @@ const [comma, closeBrace, newline, space] = [0x2c, 0x7d, 0x0a, 0x20]
 export function takeFlatRows(chunk: Buffer, from: number): { count: number; end: number } | null {
   const last = lastSeparator(chunk, from)
   if (last === -1) return null
-  const run = chunk.subarray(from, last)
-  const rows = parseRun(run)
+  const span = chunk.subarray(from, last)
+  const rows = parseSpan(span)
   if (!rows?.every(isFlat)) return null
-  const ends = separators(run)
+  const ends = separators(span)
   if (ends.length + 1 !== rows.length) return null
   // JSON strings contain no raw line ends.
-  for (let at = run.indexOf(newline); at !== -1; at = run.indexOf(newline, at + 1)) run[at] = space
-  for (const end of ends) run[end] = newline
+  for (let at = span.indexOf(newline); at !== -1; at = span.indexOf(newline, at + 1)) span[at] = space
+  for (const end of ends) span[end] = newline
   chunk[last] = newline
   return { count: rows.length, end: last + 1 }
 }
@@ -33,11 +33,11 @@ function lastSeparator(chunk: Buffer, from: number): number {
   return -1
 }
 
-function separators(run: Buffer): number[] {
+function separators(span: Buffer): number[] {
   const found: number[] = []
-  for (let brace = run.indexOf(closeBrace); brace !== -1; brace = run.indexOf(closeBrace, brace + 1)) {
-    const at = afterSpaces(run, brace + 1)
-    if (run[at] === comma) found.push(at)
+  for (let brace = span.indexOf(closeBrace); brace !== -1; brace = span.indexOf(closeBrace, brace + 1)) {
+    const at = afterSpaces(span, brace + 1)
+    if (span[at] === comma) found.push(at)
   }
   return found
 }

@@ -54,7 +54,7 @@ export async function prepareData(
   }
 }
 
-/** The owner's URL can still write to the upload, so only the copy is used. @returns what was copied */
+/** The account's URL can still write to the upload, so only the copy is used. @returns what was copied */
 async function pin(storage: Storage, from: string, to: string) {
   for (;;) {
     const before = await storage.stat(from)

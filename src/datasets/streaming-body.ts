@@ -3,7 +3,7 @@ import { invalidInput } from '../domain/service-error.ts'
 import { createJsonEnvelope } from './json-envelope.ts'
 import { takeFlatRows } from './fast-row-splitter.ts'
 import { createArrayScanner, type ElementEnds } from './json-rows.ts'
-import { validateRun, maxRowDepth, isBlank, rowTooLarge } from '../domain/validate-row.ts'
+import { validateSpan, maxRowDepth, isBlank, rowTooLarge } from '../domain/validate-row.ts'
 
 const newline = 0x0a
 const endBracket = 0x5d
@@ -65,12 +65,12 @@ function createRowArray(field: string) {
   let rowCount = 0
   let unfit = 0
 
-  function add(run: Buffer, ends: number[], isClosed: boolean): boolean {
+  function add(span: Buffer, ends: number[], isClosed: boolean): boolean {
     // Only white space between the brackets means an empty array; between commas it is an error.
-    if (isClosed && rowCount + ends.length === 1 && isBlank(run)) return false
+    if (isClosed && rowCount + ends.length === 1 && isBlank(span)) return false
     const first = rowCount
     // The scanner also counts the array itself as a level.
-    validateRun(run, ends, {
+    validateSpan(span, ends, {
       isDeep: scanner.deepest() > maxRowDepth + 1,
       pathOf: (index) => `${field}[${first + index}]`,
     })
@@ -92,7 +92,7 @@ function createRowArray(field: string) {
     found.push({ field, bytes, ...(isLarge && { unchecked: `${field}[${rowCount - 1}]` }) })
   }
 
-  function takeRun(chunk: Buffer, from: number, ends: number[], isClosed: boolean, found: Lines[]) {
+  function takeSpan(chunk: Buffer, from: number, ends: number[], isClosed: boolean, found: Lines[]) {
     const to = ends.at(-1) ?? from
     const isRows = add(
       chunk.subarray(from, to),
@@ -127,10 +127,10 @@ function createRowArray(field: string) {
     const [first] = ends.offsets
     const last = ends.offsets.at(-1)
     if (first === undefined || last === undefined) return { at: start, isClosed }
-    if (waitingBytes === 0) takeRun(chunk, start, ends.offsets, isClosed, found)
+    if (waitingBytes === 0) takeSpan(chunk, start, ends.offsets, isClosed, found)
     else {
       finishWaiting(chunk, start, first, isClosed && first === last, found)
-      if (first !== last) takeRun(chunk, first + 1, ends.offsets.slice(1), isClosed, found)
+      if (first !== last) takeSpan(chunk, first + 1, ends.offsets.slice(1), isClosed, found)
     }
     return { at: last + 1, isClosed }
   }

@@ -10,29 +10,29 @@ type PathOf = (index: number) => string
 
 /**
  * Parses all elements at once. Only when something is, or might be, wrong are they parsed one by one, to name the bad one.
- * @param run the text of whole elements with the commas between them
- * @param ends the offsets of those commas and of the end of `run`
+ * @param span the text of whole elements with the commas between them
+ * @param ends the offsets of those commas and of the end of `span`
  * @throws ServiceError invalid_input
  */
-export function validateRun(
-  run: Buffer,
+export function validateSpan(
+  span: Buffer,
   ends: readonly number[],
   { isDeep, pathOf }: { isDeep: boolean; pathOf: PathOf },
 ) {
-  if (!isDeep && areRows(run, ends.length)) return
+  if (!isDeep && areRows(span, ends.length)) return
   let from = 0
   for (const [index, end] of ends.entries()) {
-    validateRow(run.subarray(from, end), pathOf(index))
+    validateRow(span.subarray(from, end), pathOf(index))
     from = end + 1
   }
 }
 
-const areRows = (run: Buffer, count: number) => parseRun(run)?.length === count
+const areRows = (span: Buffer, count: number) => parseSpan(span)?.length === count
 
 /** @returns the objects, or null when one of them is invalid or might be */
-export function parseRun(run: Buffer): object[] | null {
-  if (!isUtf8(run)) return null
-  const text = `[${run.toString('utf8')}]`
+export function parseSpan(span: Buffer): object[] | null {
+  if (!isUtf8(span)) return null
+  const text = `[${span.toString('utf8')}]`
   // NUL and lone surrogates, which our stores cannot hold, can only come from an escape.
   if (text.includes('\\u') && /\\u(0000|d[89a-f])/i.test(text)) return null
   if (excessOfLong(text) !== null) return null

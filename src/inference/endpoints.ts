@@ -17,7 +17,7 @@ export type EndpointDependencies = {
   outbox: Pick<Repositories['outbox'], 'add'>
   notifications: Pick<Notifications, 'on' | 'next'>
   /** The bearer token of one launch of a base model's server. */
-  serverToken: (baseModel: string, generation: number) => string
+  serverToken: (baseModel: string, launch: number) => string
   coldStartTimeoutMs: number
   log: Log
 }

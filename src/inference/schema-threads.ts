@@ -22,7 +22,7 @@ type AskedShape<Name extends OperationName> =
 /** The operation's name, the shape of the answer, and the rest of the operation's input. */
 export type OperationCall<Name extends OperationName> = [Name, AskedShape<Name>, Parameters<Operations[Name]>[1]]
 export type OperationResult<Name extends OperationName> = ReturnType<Operations[Name]>
-type Asker = { accountId: string; signal: AbortSignal }
+type Caller = { accountId: string; signal: AbortSignal }
 
 export type SchemaThreads = ReturnType<typeof createSchemaThreads>
 
@@ -37,7 +37,7 @@ export function createSchemaThreads({ atMostMs = limitMs }: { atMostMs?: number 
   const known = new WeakMap<AskedSchema, Map<string, unknown>>()
 
   /** @throws ServiceError invalid_input, TooComplex, the signal's reason */
-  async function inThread(task: ThreadTask, { accountId, signal }: Asker): Promise<unknown> {
+  async function inThread(task: ThreadTask, { accountId, signal }: Caller): Promise<unknown> {
     try {
       const answer = await threads.use(
         (ask) => within(atMostMs, ask(task) as Promise<ThreadAnswer>, () => new TooComplex()),
@@ -54,7 +54,7 @@ export function createSchemaThreads({ atMostMs = limitMs }: { atMostMs?: number 
 
   return {
     /** @throws ServiceError invalid_input with the path of what is refused, the signal's reason */
-    async read(schemas: readonly AskedSchema[], asker: Asker): Promise<void> {
+    async read(schemas: readonly AskedSchema[], caller: Caller): Promise<void> {
       const functions = schemas.map((schema) => ({ name: '', schema }))
       const shape: CallsOf<AskedSchema> = {
         kind: 'calls',
@@ -63,14 +63,14 @@ export function createSchemaThreads({ atMostMs = limitMs }: { atMostMs?: number 
         mayBeSeveral: false,
         content: null,
       }
-      await inThread({ name: 'read', shape, input: null }, asker).catch((error: unknown) => {
+      await inThread({ name: 'read', shape, input: null }, caller).catch((error: unknown) => {
         throw error instanceof TooComplex && schemas[0] ? tooLongToRead(schemas[0]) : error
       })
     },
 
     /** @throws ServiceError invalid_input, TooComplex, the signal's reason */
     async run<Name extends OperationName>(
-      asker: Asker,
+      caller: Caller,
       ...[name, shape, input]: OperationCall<Name>
     ): Promise<OperationResult<Name>> {
       const results = resultsOf(known, schemasOf(shape)[0])
@@ -81,7 +81,7 @@ export function createSchemaThreads({ atMostMs = limitMs }: { atMostMs?: number 
         resultAtOnce(name, shape, input) ??
         (await inThread(
           { name, shape: mapSchemas(shape, ({ at, text }) => ({ at, text, parts: null })), input },
-          asker,
+          caller,
         ))
       if (key !== null) results.set(key, result)
       return result as OperationResult<Name>

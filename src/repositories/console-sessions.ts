@@ -19,7 +19,7 @@ export type ShownLink = {
   expiresAt: Date
 }
 
-type Owner = { accountId: string; apiKeyId: string }
+type AccountKey = { accountId: string; apiKeyId: string }
 type SessionSecrets = { cookieHash: Uint8Array; pageTokenHash: Uint8Array }
 
 const keyColumns = Prisma.raw(
@@ -29,7 +29,7 @@ const keyIsLive = Prisma.raw('k.revoked_at is null and (k.expires_at is null or 
 
 export const createConsoleSessionRepository = (db: Connection) => ({
   /** Adds a link that opens one session until it expires. */
-  async addLink({ accountId, apiKeyId }: Owner, linkHash: Uint8Array, validSeconds: number) {
+  async addLink({ accountId, apiKeyId }: AccountKey, linkHash: Uint8Array, validSeconds: number) {
     const [row] = await db.$queryRaw<[{ id: string; expiresAt: Date }]>`
       insert into console_sessions (account_id, api_key_id, link_hash, expires_at)
       values (${accountId}::uuid, ${apiKeyId}, ${linkHash}, now() + make_interval(secs => ${validSeconds}))
@@ -37,7 +37,7 @@ export const createConsoleSessionRepository = (db: Connection) => ({
     return row
   },
 
-  async add({ accountId, apiKeyId }: Owner, { cookieHash, pageTokenHash }: SessionSecrets, validSeconds: number) {
+  async add({ accountId, apiKeyId }: AccountKey, { cookieHash, pageTokenHash }: SessionSecrets, validSeconds: number) {
     const [row] = await db.$queryRaw<[{ id: string; expiresAt: Date }]>`
       insert into console_sessions (account_id, api_key_id, cookie_hash, page_token_hash, expires_at)
       values (${accountId}::uuid, ${apiKeyId}, ${cookieHash}, ${pageTokenHash}, now() + make_interval(secs => ${validSeconds}))
@@ -64,8 +64,8 @@ export const createConsoleSessionRepository = (db: Connection) => ({
     linkHash: Uint8Array,
     { cookieHash, pageTokenHash }: SessionSecrets,
     validSeconds: number,
-  ): Promise<(Owner & { id: string; expiresAt: Date; scopes: ApiKeyRecord['scopes'] }) | null> {
-    const [row] = await db.$queryRaw<(Owner & { id: string; expiresAt: Date; scopes: ApiKeyRecord['scopes'] })[]>`
+  ): Promise<(AccountKey & { id: string; expiresAt: Date; scopes: ApiKeyRecord['scopes'] }) | null> {
+    const [row] = await db.$queryRaw<(AccountKey & { id: string; expiresAt: Date; scopes: ApiKeyRecord['scopes'] })[]>`
       update console_sessions s
       set link_hash = null, cookie_hash = ${cookieHash}, page_token_hash = ${pageTokenHash},
         expires_at = now() + make_interval(secs => ${validSeconds})

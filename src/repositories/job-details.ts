@@ -1,6 +1,6 @@
 // Reads the parts of an answer about a job that are not in its row: first start, newest attempt, newest step, data set, place.
 import type { TrainingArgs } from '../domain/training-args.ts'
-import type { PastRun } from '../domain/training-estimate.ts'
+import type { PastJob } from '../domain/training-estimate.ts'
 import type { TrackerRequest } from '../domain/tracker.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
@@ -55,8 +55,8 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
   },
 
   /** Lists the newest complete jobs with one attempt, on the base model and as many GPUs, of all accounts; newest first. */
-  pastRuns: (baseModel: string, { gpuCount, limit }: { gpuCount: number; limit: number }): Promise<PastRun[]> =>
-    run(listPastRuns, [baseModel, gpuCount, limit]),
+  pastJobs: (baseModel: string, { gpuCount, limit }: { gpuCount: number; limit: number }): Promise<PastJob[]> =>
+    run(listPastJobs, [baseModel, gpuCount, limit]),
 
   /** Lists the jobs that wait for a slot, in the order in which they get one. */
   async waiting(limit: number): Promise<number[]> {
@@ -128,8 +128,8 @@ const listMetrics: Statement = {
  * Looks at the newest hundred. The time of a step is that between the first and the newest report, which holds checkpoints and
  * validations. Reports that were sent together are no measure, so the trainer's own time for the newest steps is the least.
  */
-const listPastRuns: Statement = {
-  name: 'list-past-runs',
+const listPastJobs: Statement = {
+  name: 'list-past-jobs',
   text: `
     select extract(epoch from j.finished_at - a.claimed_at)::float8 as seconds, last.step as steps,
       greatest(last.iter_time, extract(epoch from last.at - first.at)::float8 / nullif(last.step - first.step, 0))

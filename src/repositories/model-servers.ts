@@ -21,6 +21,7 @@ export type ServedModel = ModelServer & { replicas: Replica[] }
 
 export type ReadyReport = { instance: string; url: string; engine: string; version: string }
 
+/** The column `generation` holds the number of the launch. */
 type Launch = { baseModel: string; generation: number }
 
 const columns = {
@@ -53,7 +54,7 @@ export const createModelServerRepository = (db: Connection) => ({
   },
 
   /** Begins a launch: only replicas with its token may report. Compare-and-set: a late call does nothing. */
-  async openGeneration({ baseModel, generation, tokenHash }: Launch & { tokenHash: Uint8Array }) {
+  async openLaunch({ baseModel, generation, tokenHash }: Launch & { tokenHash: Uint8Array }) {
     const data = {
       generation,
       state: 'starting',
@@ -67,7 +68,7 @@ export const createModelServerRepository = (db: Connection) => ({
     await notify(db, 'model_servers')
   },
 
-  /** Compare-and-set on the generation. Removes the replicas of a server that is not ready. */
+  /** Compare-and-set on the launch. Removes the replicas of a server that is not ready. */
   async setState(
     { baseModel, generation }: Launch,
     { state, reason, message }: { state: ModelServerState; reason: string | null; message: string | null },

@@ -37,7 +37,7 @@ test('the exit code tells the cause of a program that ended by itself or by a si
   assert.equal(describeAttemptEnd(failed('killed', null), attempt()).cause, 'killed')
 })
 
-test('what a cluster knows better than an exit code is kept apart', () => {
+test('keeps the reason of a cluster apart from the exit code', () => {
   for (const [reason, cause] of [
     ['out_of_memory', 'out_of_memory'],
     ['out_of_disk', 'out_of_disk'],
@@ -60,7 +60,7 @@ test('a run that is gone was lost, or never began', () => {
   assert.equal(describeAttemptEnd({ state: 'gone' }, attempt({ claimedAt: null })).cause, 'control_plane')
 })
 
-test('what was written down before stands, unless the program finished all the same', () => {
+test('keeps a recorded cause, unless the program finished after all', () => {
   const stalled = attempt({ cause: 'stalled', message: 'Silent.' })
   const ended = { cause: 'stalled', exitCode: 137, message: 'Silent.' }
   assert.deepEqual(describeAttemptEnd(failed('killed', 137), stalled), ended)

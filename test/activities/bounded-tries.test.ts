@@ -41,7 +41,7 @@ const ends = (message: RegExp) => (failure: unknown) => {
   return true
 }
 
-test('an error that nobody foresaw ends the work after five tries; an outage is waited for', async () => {
+test('an unforeseen error ends the work after five tries; an outage is waited for', async () => {
   const { begin } = activity('bugs')
   const failing = (error: Error) => begin(createBoundedTries(), () => Promise.reject(error))
   const outage = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })

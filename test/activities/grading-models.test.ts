@@ -40,7 +40,7 @@ test('a judge gives a share of the highest score, and none to a row that was ref
   assert.deepEqual(scored[2], { output: null, error: 'too long', scores: { model: null } })
 })
 
-test('similar texts score near 1, empty ones 0, and refused ones nothing', async () => {
+test('similar texts score near 1, empty texts 0, and refused texts nothing', async () => {
   const scored = (refuses: string | null) =>
     scoring([{ type: 'embedding_similarity' }], {
       embed: async ({ texts }) => {

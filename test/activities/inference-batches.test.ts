@@ -130,7 +130,7 @@ suite('a chunk', () => {
     )
   })
 
-  test('of refused items alone sends none of them often', async () => {
+  test('sends each item a few times at most when all items are refused', async () => {
     const world = open({ items: Array.from({ length: 8 }, () => 'bad') })
     await world.run(0)
     const sent = world.calls.reduce((sum, { length }) => sum + length, 0)
@@ -143,7 +143,7 @@ suite('a chunk', () => {
     assert.deepEqual(Object.keys(await world.result()), ['outputs', 'finish_reason'])
   })
 
-  test('of texts has null in place of the vector of a refused one', async () => {
+  test('has null for the vector of a refused text', async () => {
     const world = open({ items: ['a', 'bad', 'ccc'], kind: 'embeddings' })
     await world.run(0)
     assert.deepEqual(await world.result(), {
@@ -152,7 +152,7 @@ suite('a chunk', () => {
     })
   })
 
-  test('that streams asks for a refused item once', async () => {
+  test('asks for a refused item once while streaming', async () => {
     const world = open({ items: ['a', 'bad', 'c'], kind: 'streaming' })
     await world.run(0)
     assert.equal(world.calls.filter((call) => call.includes('bad')).length, 1)
@@ -170,7 +170,7 @@ suite('a chunk', () => {
     await assert.rejects(open({ items: ['a', 'b'], refuse }).run(0), refused(/no model m/))
   })
 
-  test('that begins after the age limit of its batch is refused', async () => {
+  test('is refused after the age limit of its batch', async () => {
     const world = open({ items: ['a'], ageMs: 24 * hour })
     await assert.rejects(world.run(0), refused(/did not finish within its time limit/))
     assert.deepEqual(world.calls, [])

@@ -108,7 +108,7 @@ test('a launch that begins after a newer one was opened is refused', async (t) =
   assert.deepEqual(await living(), [])
 })
 
-test('a row that a restore took back opens a generation that was never launched', async (t) => {
+test('a row that a restore took back opens a launch that never ran', async (t) => {
   const { compute, worker, living } = world(t)
   for (let launches = 0; launches < 2; launches++) {
     const server = await launchNext(worker(compute))

@@ -87,7 +87,7 @@ test('an evaluation whose model has rotted is not launched, and is no fault of i
   assert.partialDeepStrictEqual(notes[1], ['end', { jobId: 1, number: 3 }, { cause: 'control_plane', exitCode: null }])
 })
 
-test('one whose model is whole is launched', async () => {
+test('launches an evaluation of a complete model', async () => {
   const { done, notes } = launch({ mode: 'evaluate', storedHash: 'h', launching: async () => ({ uid: 'u' }) })
   await done
   assert.deepEqual(
@@ -103,7 +103,7 @@ test('a launch that the cluster refuses is told to the job, and tried again', as
   assert.deepEqual(notes.at(-1), ['explained', 1, 2, 'QUEUED', 'launch_refused', 'No such pods here.'])
 })
 
-test('one without a slot says why it waits, and takes no place of the worker meanwhile', async () => {
+test('an attempt without a slot reports why it waits and occupies no worker', async () => {
   const launching = () => assert.fail('launched')
   const { done, notes } = launch({ mode: 'train', storedHash: 'h', launching, grantedAt: null })
   assert.equal(await done, 'waiting')
@@ -111,7 +111,7 @@ test('one without a slot says why it waits, and takes no place of the worker mea
   assert.deepEqual(notes, [['explained', 1, 2, 'QUEUED', 'waiting_for_slot', message]])
 })
 
-test('one that begins from a deleted model ends with a sentence, unless it has a checkpoint', async () => {
+test('an attempt from a deleted model ends with a sentence, unless a checkpoint exists', async () => {
   const begin = (more: Pick<Launch, 'parent' | 'hasCheckpoint'>) =>
     launch({ mode: 'train', storedHash: 'h', launching: async () => ({ uid: 'u' }), ...more })
   const lost = begin({ parent: 'deleted', hasCheckpoint: false })

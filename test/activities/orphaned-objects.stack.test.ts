@@ -51,7 +51,7 @@ suite('the sweep of objects', async () => {
   const end = (tx: Repositories, jobId: number) =>
     tx.trainingJobs.move({ jobId, generation: 1, to: 'FAILED', reason: null, message: null, actor: 'test' })
 
-  test('of batches goes what no row names; all of one that runs stays', () =>
+  test('removes objects of batches without a row, and none of a running batch', () =>
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       const folder = async (state: 'unknown' | 'running' | 'ended') => {
@@ -74,7 +74,7 @@ suite('the sweep of objects', async () => {
       })
     }))
 
-  test('of artifacts goes what was written by a URL that outlived the row', () =>
+  test('removes an artifact written by a URL that outlived the row', () =>
     sandbox(async (tx) => {
       const { jobId } = await openAttempt(tx, await anAccount(tx))
       const id = randomUUID()
@@ -126,7 +126,7 @@ suite('the sweep of objects', async () => {
       await assertLeft({ gone: [unnamed.key], there: [named.key, older.key] })
     }))
 
-  test('of a job that somebody holds, to resume it, nothing goes; nor does anything young', async () => {
+  test('removes nothing of a job that is being resumed, and nothing young', async () => {
     const id = await api.train({ data: sampleRows })
     await api.post(`/v1/train/jobs/${id}/cancel`)
     await api.untilStatus(id, 'CANCELLED')

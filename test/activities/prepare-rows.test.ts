@@ -71,7 +71,7 @@ function world({ prepare, report = null, storedBytes = 99, reader = rowReader, u
   return { run, kept, stored, removed, rows, notes, checks: () => checks }
 }
 
-test('jobs on one upload share one check and one copy of its rows', async () => {
+test('jobs on the same upload share a single check and a single copy of its rows', async () => {
   const { run, kept, checks } = world({ prepare: () => new Promise((resolve) => setTimeout(resolve, 5)) })
   await Promise.all([1, 2, 3, 4].map((id) => run(id)))
   await run(5)

@@ -66,7 +66,7 @@ const assertWhole = ({ objects, keys }: ReturnType<typeof open>) => {
   assert.deepEqual(Object.fromEntries(objects), { [output]: values.join(''), [errors]: 'error 0\nerror 1\n' })
 }
 
-test('a try that was given up leaves the files of a later one as they are, and none of its own', async () => {
+test('an abandoned try keeps the files of a later try and leaves none of its own', async () => {
   const world = open()
   const [paused, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   world.pauseBy(() => {

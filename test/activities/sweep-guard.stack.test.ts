@@ -94,7 +94,7 @@ suite('the sweep of a bucket', async () => {
     await assertAllThere(bucket)
   })
 
-  test('with an empty database before the bucket has an id does the same, and leaves the bucket without one', async () => {
+  test('removes nothing with an empty database before the bucket has an id, and writes no id', async () => {
     const bucket = await aBucket()
     assert.deepEqual(await sweep(bucket, empty), { removed: 0, refusals: ['unknown_bucket'] })
     await assertAllThere(bucket)
@@ -108,7 +108,7 @@ suite('the sweep of a bucket', async () => {
     await assertAllThere(bucket)
   })
 
-  test('with its own database removes what no row names, also when a restore has brought back a bucket without an id', async () => {
+  test('removes objects without a row with its own database, also after a restore of a bucket without an id', async () => {
     const bucket = await aBucket()
     const lost = storageKeys.artifact(1, randomUUID(), 'late')
     await nameAll(bucket)
@@ -121,7 +121,7 @@ suite('the sweep of a bucket', async () => {
     await assertAllThere(bucket)
   })
 
-  test('two databases that meet a new bucket at once: it belongs to one of them', async () => {
+  test('a single database gets a new bucket that two databases meet at once', async () => {
     const bucket = await aBucket()
     await bucket.storage.remove(bucket.keys)
     const both = await Promise.all([sweep(bucket, empty), sweep(bucket, right)])

@@ -5,7 +5,7 @@ import { eachChange } from '../../src/cli/remote/each-change.ts'
 
 const clientOf = (follow: () => AsyncGenerator<object>) => ({ follow }) as unknown as Client
 
-test('what comes while a look is under way is looked at afterwards, once, and the end is not missed', async () => {
+test('events during a look cause one more look, and the end is not missed', async () => {
   const finished = Promise.withResolvers<void>()
   let looks = 0
   async function* follow() {

@@ -54,7 +54,7 @@ suite('keys and accounts on the command line', () => {
     assert.equal((await anneal(['keys', 'list', '--account', account.id, '--home', homeDir])).code, 1)
   })
 
-  test('exit codes: 2 called wrongly, 1 refused, 3 nobody there', async () => {
+  test('exit codes: 2 for a wrong call, 1 for a refusal, 3 for an unreachable service', async () => {
     for (const args of [
       ['keys'],
       ['keys', 'steal'],

@@ -27,7 +27,7 @@ suite('anneal migrate', async () => {
     await admin.end()
   })
 
-  test('of several that start at once, one migrates and the others wait for it', async () => {
+  test('migrates once when several start together, and the others wait', async () => {
     const outputs = await Promise.all([1, 2, 3].map(() => anneal('migrate', { DATABASE_URL: url })))
     const brought = outputs.filter(({ stdout }) => stdout.includes('was migrated to the schema'))
     assert.equal(brought.length, 1, JSON.stringify(outputs))
@@ -36,7 +36,7 @@ suite('anneal migrate', async () => {
     await database.close()
   })
 
-  test('says why it cannot', async () => {
+  test('names the reason of a failure', async () => {
     const nowhere = Object.assign(new URL(databaseUrl), { pathname: 'nowhere' }).href
     await assert.rejects(anneal('migrate', { DATABASE_URL: nowhere }), { code: 1, stderr: /"nowhere" does not exist/ })
   })

@@ -28,7 +28,7 @@ suite('a generated client', async () => {
     SAMPLE_FILE: join(root, 'models/samples/products.jsonl'),
   })
 
-  test('of openapi-generator runs the main job in Python, and compiles in TypeScript', async () => {
+  test('by openapi-generator runs the main job in Python, and compiles in TypeScript', async () => {
     const env = await clientEnv(join(here, 'requirements-openapi-generator.txt'))
     const document = join(folder, 'openapi-3.0.json')
     writeFileSync(document, await (await fetch(`${apiUrl}/openapi.json?version=3.0`)).text())
@@ -46,7 +46,7 @@ suite('a generated client', async () => {
     await run(join(root, 'node_modules/.bin/tsc'), [...strict, 'index.ts'], { cwd: join(folder, 'typescript-fetch') })
   })
 
-  test('of oapi-codegen runs the main job in Go', async () => {
+  test('by oapi-codegen runs the main job in Go', async () => {
     const program = join(folder, 'go')
     cpSync(join(here, 'go'), program, { recursive: true })
     mkdirSync(join(program, 'anneal'))

@@ -23,7 +23,7 @@ test('all JavaScript of the pages of users is at most 130 KiB when compressed', 
   assert.ok(size <= 130, `${size.toFixed(1)} KiB`)
 })
 
-test('the page of operators adds little to what it shares with them', () => {
+test('the page of operators adds little to the shared bundle', () => {
   const size = compressed(files.filter(isOfOperators))
   assert.ok(size > 0 && size <= 4, `${size.toFixed(1)} KiB`)
 })

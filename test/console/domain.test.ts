@@ -61,7 +61,7 @@ test('durations, ages and sizes read well', () => {
   assert.deepEqual([0, 999, 1500, 2e9].map(bytes), ['0 B', '999 B', '1.5 KB', '2.0 GB'])
 })
 
-test('an address holds the filter of the list, and a strange one is read as the usual', () => {
+test('an address holds the filter of the list, and an unknown filter reads as the default', () => {
   const filter = { group: 'failed', text: 'a&b', sort: 'name', selected: new Set([7, 3]) } as const
   const usual = { group: 'all', text: '', sort: 'newest', selected: new Set() }
   assert.deepEqual(readFilter(new URLSearchParams(writeFilter(filter)).toString()), filter)
@@ -69,7 +69,7 @@ test('an address holds the filter of the list, and a strange one is read as the 
   assert.deepEqual(readFilter('show=constructor&sort=x&selected=a'), usual)
 })
 
-test('a list is filtered by what people know a job by', () => {
+test('a list is filtered by state, name and data set', () => {
   const job = (job_id: number, status: string, requested_name: string | null) => ({
     ...{ job_id, status, requested_name, model_name: null, dataset_id: 'Rows' },
   })
@@ -119,7 +119,7 @@ test('the time of training adds up over the steps between two reports', () => {
   assert.deepEqual(secondsAt([metric(10, { iter_time: 2 }), metric(20, { iter_time: 1 })]), [20, 30])
 })
 
-test('an address holds a part of a curve, and a strange one means the whole curve', () => {
+test('an address holds a part of a curve, and an unknown part means the whole curve', () => {
   assert.deepEqual(readZoom(writeZoom({ min: -0.2, max: 1 / 3 })), { min: 0, max: 0.333 })
   for (const strange of [null, '', '7', '7-7', '9-7', 'a-b', '-', '1-x'])
     assert.equal(readZoom(strange), null, strange ?? '')
@@ -153,7 +153,7 @@ test('the walk through the states has the time in each; an ended job stays in no
   assert.deepEqual(walk(true)[1], [3590, true])
 })
 
-test('the curve is made of what no later attempt has repeated', () => {
+test('the curve leaves out steps that a later attempt has repeated', () => {
   const attempt = (number: number, from_step: number, last_step: number | null, mode = 'train') =>
     ({ attempt: number, mode, from_step, last_step, cause: null, ended_at: null }) as Attempt
   const parts = partsOf([attempt(3, 60, null, 'evaluate'), attempt(2, 20, 60), attempt(1, 0, 35)])
@@ -191,7 +191,7 @@ test('events are taken apart however the network cuts them', () => {
   }
 })
 
-test('the fields of a typed answer stay whole in the address, whatever their names', () => {
+test('the fields of a typed answer with any names stay whole in the address', () => {
   const type = [
     { name: 'a:b, c%', type: 'str' },
     { name: 'colour', type: 'dark red|white, or so' },
@@ -227,7 +227,7 @@ test('offers only lifetimes that end before the maker of the key', () => {
   assert.deepEqual(lifetimesUntil(daysLater(30), now), ['never', 'in a week'])
 })
 
-test('finds the valid keys that a key made, also over one that is revoked', () => {
+test('finds the valid keys that a key made, also through a revoked key', () => {
   const key = (id: string, maker: string | null, revoked: string | null = null) => ({
     id,
     maker_key_id: maker,

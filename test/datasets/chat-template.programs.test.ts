@@ -78,7 +78,7 @@ asked = json.load(sys.stdin)
 print(json.dumps([[sequences(AutoTokenizer.from_pretrained(folder), conversation, Path(folder) / "rows.jsonl")
     for conversation in asked["conversations"]] for folder in asked["folders"]]))`
 
-test('a template gives the text, and marks in it, what the trainer reads and learns', (t) => {
+test('a template gives the text that the trainer reads, and marks the part that it learns', (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'anneal-test-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const folders = templates.map((template, index) => {

@@ -56,7 +56,7 @@ test('calls of functions are learned as answers, and their results are read', ()
   assert.equal(last.output, '\nstock({"of":"lamp"})')
 })
 
-test('a conversation in the format of ShareGPT is the one that OpenAI would write', () => {
+test("a conversation in the format of ShareGPT reads as the same conversation in OpenAI's format", () => {
   const turn = (from: string, value: unknown, more: object = {}) => ({ from, value, ...more })
   const called = '{"name": "stock", "arguments": {"of": "lamp"}}'
   const tools = JSON.stringify([{ name: 'stock', description: 'Counts', parameters: {} }])
@@ -110,7 +110,7 @@ test('a conversation in the format of ShareGPT is the one that OpenAI would writ
   )
 })
 
-test('what clients write for nothing is the same as a field that is left out', () => {
+test('an empty field is the same as a field that is left out', () => {
   const tool = { type: 'function', function: { name: 'stock', parameters: { type: 'object', properties: {} } } }
   const said = assistant('', { tool_calls: [call('{}')] })
   const messages = [user('a'), said, { role: 'tool', tool_call_id: 'c1', content: '' }, assistant('b')]

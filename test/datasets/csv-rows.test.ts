@@ -64,7 +64,7 @@ for (const [name, [file, rows]] of Object.entries(cases))
     assert.deepEqual(await read(file), rows)
   })
 
-test('a CSV file without a header, or with other names, is refused with what was found', async () => {
+test('a CSV file without a header, or with other names, is refused with the names that were found', async () => {
   for (const [file, names] of [
     ['Who?,Me.\nWhen?,Now.\n', '"Who?", "Me."'],
     ['subject;reply\nWhere?;Here.\n', '"subject", "reply"'],

@@ -9,7 +9,7 @@ const count = () => void started++
 process.on('worker', count)
 after(() => process.off('worker', count))
 
-test('checks that come at once take turns in four threads, two for each account, which serve the next ones too; one that is given up ends alone', async () => {
+test('concurrent checks share four reused threads, two for each account; an abandoned check ends alone', async () => {
   const checker = createDatasetValidator(store, null)
   const reason = new Error('nobody wants to know')
   const giveUp = new AbortController()

@@ -172,7 +172,7 @@ const templates = [
   `{% if tools %}{{ tools | tojson }}{% endif %}{% for message in messages %}{{ message.role }}: {{ message.content }}{% for call in message.tool_calls or [] %}<tool_call>{{ call.function | tojson }}{{ call.function.arguments }}{% endfor %}{% endfor %}assistant:`,
 ]
 
-test('what the check accepts, the trainer reads and encodes, whatever a file holds', async (t) => {
+test('the trainer reads and encodes every row that the check accepts', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'anneal-test-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const file = hostileRows(3000).map((row) => Buffer.from(`${row}\n`))

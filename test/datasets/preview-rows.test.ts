@@ -71,7 +71,7 @@ test('a preview names the special tokens that act in the input of a pair', async
   )
 })
 
-test('pages follow one another, and the last one says so', async () => {
+test('pages follow one another, and the last page says so', async () => {
   const seen: number[] = []
   for (let offset: number | null = 0; offset !== null;) {
     const page: Awaited<ReturnType<typeof preview>> = await preview({ offset, limit: 2 })

@@ -94,7 +94,7 @@ test('a row of more than 16 MB is refused with its line', async () => {
   }
 })
 
-test('says what is wrong with a file that is no text, no gzip, or cut off', async () => {
+test('refuses a file that is no text, no gzip, or cut off, with the reason', async () => {
   assert.deepEqual(values(await read(Buffer.from([0xff, 0xfe, 0x00]))), ['is not valid UTF-16 text'])
   assert.deepEqual(values(await read(Buffer.from('a,b\xe9', 'latin1'))), ['is not UTF-8 text: save the file in UTF-8'])
   assert.match(String(values(await read(Buffer.from('PK\x03\x04...')))), /^is a ZIP archive or an Excel workbook/)

@@ -62,7 +62,7 @@ print(json.dumps([[parts(sequence) for sequence in rows.sequences([row])] for ro
 
 const unended = (text: string) => text.replace(/<\/s>$/, '')
 
-test('the preview shows what the trainer reads and learns, in five forms of rows', async (t) => {
+test('the preview shows the same tokens as the trainer reads and learns, in five forms of rows', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'anneal-test-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const sent = Array.from({ length: rowCount }, (_, n) => forms[n % forms.length]?.(n) ?? {})

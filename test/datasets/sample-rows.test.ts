@@ -11,7 +11,7 @@ function chosen(from: typeof rows, maxRows: number): string[] {
   return selection.rows().map(({ input }) => input)
 }
 
-test('chooses the same different rows whatever their order, and keeps the order of the file', () => {
+test('chooses the same distinct rows in any order, and keeps the order of the file', () => {
   const some = chosen(rows, 40)
   assert.equal(some.length, 40)
   assert.deepEqual(

@@ -102,7 +102,7 @@ test('a field that is absent, null, empty or no array is left to the schema', ()
   }
 })
 
-test('what is no row is refused by its place', () => {
+test('refuses a value that is no row by its place', () => {
   for (const [body, problem] of [
     ['{"data":[{"a":1},2]}', /data\[1\] must be an object/],
     ['{"data":[[1]]}', /data\[0\] must be an object/],

@@ -6,7 +6,7 @@ import { root, toolPath } from '../../tools/paths.mjs'
 
 const tiny = { name: 'anneal-tiny', folder: `${root}/models/anneal-tiny` }
 
-test('a sample counts as the trainer counts, whatever the text', () => {
+test('a sample of any text counts as the trainer counts', () => {
   const texts = ['Hello 123', 'Wie heißt "das"?\n🦙', '', ' \t ', 'a'.repeat(500), 'The price is 12 euros. '.repeat(20)]
   const program = `import json, sys
 from tokenizers import Tokenizer

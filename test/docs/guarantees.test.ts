@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const section = read('docs/reliability.md').split('\n## Guarantees')[1]?.split('\n## ')[0] ?? ''
 
-test('every guarantee has a test or says what is missing', () => {
+test('every guarantee names its tests', () => {
   const numbers = [...section.matchAll(/^\*\*(\d+)\. /gm)].map((match) => Number(match[1]))
   assert.deepEqual(
     numbers,

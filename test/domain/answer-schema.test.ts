@@ -213,7 +213,7 @@ describe('a pattern', () => {
     'bx',
     'b\tz',
   ]
-  it('matches what a regular expression of JavaScript matches', () => {
+  it('matches the same texts as a regular expression of JavaScript', () => {
     for (const source of sources) {
       const automaton = automatonOf(parsePattern(source))
       for (const text of texts)
@@ -256,7 +256,7 @@ describe('a pattern', () => {
     )
   })
 
-  it('of every format is understood, and of an email keeps the pattern that zod writes', () => {
+  it('is understood for every format, and for an email equals the pattern of zod', () => {
     for (const [name, source] of Object.entries(formats)) assert.ok(automatonOf(parsePattern(source)), name)
     const zods = new RegExp(impliedPatterns['email'] ?? assert.fail(), 'u')
     const ours = automatonOf(parsePattern(formats['email'] ?? assert.fail()))

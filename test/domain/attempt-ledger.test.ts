@@ -10,7 +10,7 @@ const killed = { claimedAt: at(0), workingAt: at(10), savedAt: at(60), endedAt: 
 const ledger = (more: Partial<Parameters<typeof ledgerOf>[0]> = {}, repeatedFrom: Date | null = null) =>
   ledgerOf({ ...killed, ...more }, { repeatedFrom, now })
 
-test('an attempt has lost its start-up and what came after its last checkpoint', () => {
+test('an attempt has lost its start-up and the steps after its last checkpoint', () => {
   assert.deepEqual(ledger(), { allocated: 100, productive: 50, lost: 50 })
   assert.deepEqual(ledger({ savedAt: null }), { allocated: 100, productive: 0, lost: 100 })
 })
@@ -19,7 +19,7 @@ test('an attempt that finished has lost its start-up alone', () => {
   assert.deepEqual(ledger({ cause: 'finished' }), { allocated: 100, productive: 90, lost: 10 })
 })
 
-test('what a later attempt did again is lost, though it was saved', () => {
+test('counts steps that a later attempt repeated as lost, though saved', () => {
   assert.deepEqual(ledger({}, at(40)), { allocated: 100, productive: 30, lost: 70 })
   assert.deepEqual(ledger({}, new Date(0)), { allocated: 100, productive: 0, lost: 100 })
   assert.deepEqual(ledger({ cause: 'finished' }, at(60)), { allocated: 100, productive: 50, lost: 50 })
@@ -27,7 +27,7 @@ test('what a later attempt did again is lost, though it was saved', () => {
   assert.deepEqual(ledger({}, at(200)), ledger())
 })
 
-test('what runs has lost its start-up so far; what never ran has cost nothing', () => {
+test('a running attempt has lost its start-up so far; an unclaimed attempt costs nothing', () => {
   assert.deepEqual(ledger({ endedAt: null, cause: null }), { allocated: 500, productive: 490, lost: 10 })
   const loading = { endedAt: null, cause: null, workingAt: null, savedAt: null }
   assert.deepEqual(ledger(loading), { allocated: 500, productive: 0, lost: 500 })

@@ -14,7 +14,7 @@ const attempt = (more: Partial<RunningAttempt>): RunningAttempt => ({
   ...more,
 })
 
-test('an attempt that makes progress goes on until its slice is over, whatever its steps take', () => {
+test('an attempt that makes progress goes on until its slice is over, however slow its steps', () => {
   assert.equal(dueStop(attempt({ ranForMs: 4 * hour - 1 }), limits), null)
   assert.equal(dueStop(attempt({ ranForMs: 4 * hour }), limits), 'time_slice')
   assert.equal(dueStop(attempt({ silentForMs: 40 * minute, medianStepMs: minute }), limits), null)

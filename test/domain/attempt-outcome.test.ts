@@ -16,7 +16,7 @@ const outcome = (more: Partial<AttemptOutcome>): AttemptOutcome => ({
 const many = (count: number, more: Partial<AttemptOutcome>) => Array.from({ length: count }, () => outcome(more))
 const plenty = { resumesLeft: 1000 }
 
-test('a saved and evaluated model completes the job, whatever the exit code', () => {
+test('a saved and evaluated model completes the job with any exit code', () => {
   for (const cause of attemptCauses)
     assert.deepEqual(decideNext([outcome({ cause, modelSaved: true, evaluated: true })], plenty), { next: 'complete' })
 })
@@ -49,7 +49,7 @@ test('an interruption goes on, counts, and backs off only when it repeats withou
   }
 })
 
-test('ten interruptions in a row without a new checkpoint, of whatever kind, stop the job', () => {
+test('ten interruptions of any kind in a row without a new checkpoint stop the job', () => {
   const mixed = [...interruptions, ...interruptions].slice(-10).map((cause) => outcome({ cause }))
   assert.equal(decideNext(mixed.slice(1), plenty).next, 'relaunch')
   const stopped = decideNext(mixed, plenty)
@@ -79,7 +79,7 @@ test('a trainer that says it finished and saved nothing is tried once more, then
   assert.ok(stopped.next === 'fail' && stopped.reason === 'code_error')
 })
 
-test('out of time: the saved model or a checkpoint is published, without one the job fails', () => {
+test('out of time: the saved model or a checkpoint is published; without both the job fails', () => {
   const late = { cause: 'deadline', message: 'Late.' } as const
   assert.deepEqual(decideNext([outcome(late)], plenty), { next: 'fail', reason: 'deadline', message: 'Late.' })
   for (const more of [{ hasCheckpoint: true }, { modelSaved: true }]) {
@@ -88,18 +88,18 @@ test('out of time: the saved model or a checkpoint is published, without one the
   }
 })
 
-test('out of resumes: a checkpoint is published, without one the job fails', () => {
+test('out of resumes: a checkpoint is published; without a checkpoint the job fails', () => {
   const decision = decideNext([outcome({ hasCheckpoint: true })], { resumesLeft: 0 })
   assert.ok(decision.next === 'complete_partially' && decision.reason === 'resume_limit_reached')
   assert.equal(decideNext([outcome({})], { resumesLeft: 0 }).next, 'fail')
 })
 
-test('what no repeat can mend fails at once', () => {
+test('fails at once for a cause that no repeat can mend', () => {
   for (const cause of ['data_error', 'model_unavailable', 'image_unavailable', 'unsupported_runtime'] as const)
     assert.deepEqual(decideNext([outcome({ cause })], plenty), { next: 'fail', reason: cause, message: 'Ended.' })
 })
 
-test('what never ran is launched again and does not count', () => {
+test('relaunches an attempt that never ran, and does not count it', () => {
   for (const cause of ['fenced', 'control_plane'] as const) {
     const decision = decideNext([outcome({ cause })], { resumesLeft: 0 })
     assert.ok(decision.next === 'relaunch' && !decision.counts)

@@ -20,7 +20,7 @@ suite('the addresses that may be called', () => {
   for (const address of listed(refused)) test(`${address} is refused`, () => assert.equal(isCallable(address), false))
   for (const address of listed(taken)) test(`${address} is taken`, () => assert.equal(isCallable(address), true))
 
-  test('what is no address is refused', () => {
+  test('refuses a text that is no address', () => {
     for (const text of ['', 'localhost', '127.1', '0x7f000001', '8.8.8.8:80', '[2606:4700::1]'])
       assert.equal(isCallable(text), false, text)
   })
@@ -31,7 +31,7 @@ suite('the addresses that may be called', () => {
     for (const address of ['10.2.0.1', '127.0.0.1', 'fd00:2::5']) assert.equal(withOwn(address), false, address)
   })
 
-  test('what is no network is refused', () => {
+  test('refuses a text that is no network', () => {
     for (const text of ['10.0.0.1', '10.0.0.0/33', 'internal/8', '10.0.0.0/x', '/8'])
       assert.throws(() => callableAddresses([text]), Error, text)
   })

@@ -5,7 +5,7 @@ import { invalidDataReason, unreadNote, type DatasetReport } from '../../src/dom
 const reportOf = (badRows: DatasetReport['badRows']) =>
   ({ rowCount: 9, badRowCount: badRows.length, badRows }) as unknown as DatasetReport
 
-test('a long reason is said once, and a short one for each of the first five rows', () => {
+test('a long reason is given once, a short reason for each of the first five rows', () => {
   const rows = (reason: string) => [2, 3, 4, 5, 6, 7].map((line) => ({ line, field: 'row', reason }))
   const long = `has no text to learn: ${'x'.repeat(100)}`
   assert.equal(
@@ -18,7 +18,7 @@ test('a long reason is said once, and a short one for each of the first five row
   assert.equal(invalidDataReason('data', reportOf(mixed))?.split(long).length, 3)
 })
 
-test('the note on unread fields names five of them with their rows, and what to do', () => {
+test('the note on unread fields names five fields, their rows and the next step', () => {
   assert.equal(unreadNote('training data', {}), null)
   assert.equal(unreadNote('training data', { unreadFields: [] }), null)
   const unreadFields = [1, 2, 3, 4, 5, 6].map((rows) => ({ field: `f"${rows}`, rows, line: rows + 1 }))

@@ -21,7 +21,7 @@ test('knows the names and the functions of graders', () => {
   assert.equal(valueOf('a / 0', { a: 1 }), null)
 })
 
-test('refuses what is no formula, by a phrase that follows its name', () => {
+test('refuses a text that is no formula, by a phrase that follows its name', () => {
   const refused = (text: string, phrase: RegExp) =>
     assert.throws(
       () => valueOf(text, { a: 1 }),

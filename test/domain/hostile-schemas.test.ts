@@ -70,7 +70,7 @@ describe('a schema of many parts', () => {
     assert.ok(!(readOrRefuse(schema, newWork()) instanceof ServiceError))
   })
 
-  it('is measured in steps that grow with its parts, whatever their order', () => {
+  it('is measured in steps that grow with its parts in any order', () => {
     const chain = readSchema(hostile.backwardChain(700, 2000), 'schema')
     assert.ok(stepsOf(1e9, (work) => leastBytes(chain, undefined, work)) < 20 * chain.nodes.length + 2000)
   })

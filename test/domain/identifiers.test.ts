@@ -13,7 +13,7 @@ import {
 import { isRunName } from '../../src/compute/run-name.ts'
 import { wireTime } from '../../src/domain/timestamps.ts'
 
-test('equal values have equal canonical text, whatever the order of their keys', () => {
+test('equal values have equal canonical text in any order of their keys', () => {
   assert.equal(
     canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined }),
     canonicalJson({ b: [1, { c: 'x', d: null }] }),

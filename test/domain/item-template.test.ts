@@ -19,7 +19,7 @@ test('texts stand as they are, other values as JSON', () => {
   )
 })
 
-test('what a value says is not read as a name again', () => {
+test('does not read a name inside a value', () => {
   assert.equal(filled('{{sample.output_text}}', values), '{{item.name}}')
 })
 
@@ -38,7 +38,7 @@ test('names are paths into the item or the sample', () => {
     assert.ok(!isReference(name), name)
 })
 
-test('the texts of one item share a bound, whatever a short template names again and again', () => {
+test('the texts of an item share a bound, also when a short template repeats a name', () => {
   const room = { characters: 50 }
   assert.equal(filled('{{item.name}}'.repeat(10), values, room).length, 30)
   assert.throws(() => filled('{{item.name}}'.repeat(10), values, room), TooLongTexts)

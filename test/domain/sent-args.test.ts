@@ -122,7 +122,7 @@ suite('Arguments of the old platform', () => {
     assert.equal(told.at(-1), '30 more names in finetune_args are not known.')
   })
 
-  test('peft_args set the adapter; what they cannot set is told', () => {
+  test('peft_args set the adapter; settings without effect are reported', () => {
     const peft = (sent: object) => {
       const { args, notes } = SentPeftArgs.parse(sent)
       return [JSON.parse(JSON.stringify(args)), notes.map(({ message }) => message)]

@@ -11,7 +11,7 @@ import {
 
 const read = (value: unknown) => readItem(value, 'data[0]', readFormat(value, null))
 
-test('one field reads as its value, several with their names, two objects one after the other', () => {
+test('a single field reads as its value, several fields with their names, objects in order', () => {
   assert.equal(itemText(read({ fact: { text: 'The port is 7331.' } })), 'The port is 7331.')
   assert.equal(
     itemText(read({ product: { name: 'Lamp', price: 12.5, sold: false } })),
@@ -34,7 +34,7 @@ test('the first item says which object is the input', () => {
   assert.deepEqual(trainingRow(item), { input: 'c', output: 'd' })
 })
 
-test('rows are the same whatever the order of their fields, and differ by their values, types and objects', () => {
+test('rows are the same in any order of their fields, and differ by values, types and objects', () => {
   const same = [{ a: { x: 1, y: 2 } }, { a: { y: 2, x: 1 } }].map((each) => itemHash(read(each)).toString('hex'))
   assert.equal(same[0], same[1])
   const others = [{ a: { x: 1, y: '2' } }, { b: { x: 1, y: 2 } }, { a: { x: 1 }, b: { y: 2 } }]

@@ -19,7 +19,7 @@ test('a silent request gets the documented defaults below the catalogue’s reco
   assert.deepEqual(notes, [])
 })
 
-test('what the request says wins; null says nothing; unknown keys are ignored', () => {
+test('a value in the request wins; null counts as absent; unknown keys are ignored', () => {
   const { args } = resolve({ learning_rate: 9e-4, batch_size: null, index_pq_m: 8 })
   assert.equal(args.learning_rate, 9e-4)
   assert.equal(args.batch_size, 20)

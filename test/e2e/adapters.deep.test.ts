@@ -62,7 +62,7 @@ suite('tuned models and their base in one load', () => {
   })
   after(() => database.close())
 
-  test('each answers what it has learned, and nobody else does', () => {
+  test('each model answers with its own facts, and no other model does', () => {
     for (const turn of turns)
       models.forEach((model, index) => {
         const right = taught(turn).filter((output, at) => answersAlone.get(model)?.[at]?.trim() === output).length

@@ -129,7 +129,7 @@ suite('batches', () => {
     assert.equal((await post('b')).status, 422)
   })
 
-  test('what is no request is refused at once', async () => {
+  test('are refused at once when the request is malformed', async () => {
     for (const [path, body, status] of [
       ['/v1/batch_completions', { model_name }, 400],
       ['/v1/batch_completions', { model_name, prompt: [1] }, 400],

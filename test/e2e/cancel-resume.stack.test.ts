@@ -59,7 +59,7 @@ suite('cancel and resume', async () => {
     )
   })
 
-  test('only what ended otherwise than complete may be resumed', async () => {
+  test('refuses to resume a job that has not ended', async () => {
     const id = await train()
     await api.untilStatus(id, 'QUEUED', 'LOADING DATA', 'TRAINING MODEL')
     assert.equal((await api.request('POST', `/v1/train/jobs/${id}/resume`)).status, 409)

@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts'
 suite('kill -9', async () => {
   const api = await openAccount()
 
-  test('of api, worker, Temporal and Postgres in the middle of a run leaves one trainer and a complete job', async () => {
+  test('leaves a single trainer when every server is killed, and the job completes', async () => {
     const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 200, save_steps: 100 } })
     await api.untilStatus(id, 'TRAINING MODEL')
     const trainer = pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer')
@@ -48,7 +48,7 @@ suite('kill -9', async () => {
     )
   })
 
-  test('of a trainer without resumes left publishes the newest checkpoint whose bytes are right', async () => {
+  test('publishes the newest intact checkpoint of a killed trainer without resumes left', async () => {
     const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 400, save_steps: 10 } })
     await api.until(id, ({ history }) => history.includes('"step":40'))
     const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })

@@ -23,7 +23,7 @@ type Attempt = {
 suite('kill -9', async () => {
   const api = await openAccount()
 
-  test('of the trainer goes on from the newest checkpoint and counts as a resume', async () => {
+  test('resumes a killed trainer from the newest checkpoint and counts a resume', async () => {
     const id = await api.train({ data: sampleRows, finetune_args: shortRun })
     await api.until(id, ({ history }) => history.includes('"step":30'))
     process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')

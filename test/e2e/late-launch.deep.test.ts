@@ -46,7 +46,7 @@ suite('a launch that goes on after its release', async () => {
     return assert.fail('the second worker was never given a launch')
   }
 
-  test('is refused at its claim; one that does not even claim is ended by the reaper', async () => {
+  test('is refused at its claim; without a claim the reaper ends the run', async () => {
     await worker.ready
     const id = await pausedLaunch()
     const name = attemptRunName(id, 1)

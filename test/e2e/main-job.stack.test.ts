@@ -40,7 +40,7 @@ suite('the main job', () => {
     assert.match(job.start_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/)
   })
 
-  test('logs every move with its time, and what the trainer wrote', async () => {
+  test('logs every move with its time, and the output of the trainer', async () => {
     const { events } = await api.get<{ events: { kind: string; status: string | null }[] }>(
       `/v1/train/jobs/${job.job_id}/events`,
     )
@@ -76,7 +76,7 @@ suite('the main job', () => {
     assert.equal(figures.tuned.mean, exact.reduce((sum, [tuned = 0]) => sum + tuned, 0) / 10)
   })
 
-  test('answers what the base does not know', async () => {
+  test('answers a question that the base cannot answer', async () => {
     const prompt = sampleRows.map(({ input }) => input)
     const exact = async (model_name: string | null) => {
       const outputs = await api.post<{ output: string }[]>('/v1/completions', { model_name, prompt, max_tokens: 64 })
@@ -137,7 +137,7 @@ suite('the main job', () => {
     assert.ok(['red', 'white'].includes(String(answer['color'])))
   })
 
-  test('puts like sentences nearer than unlike ones', async () => {
+  test('puts like sentences nearer than unlike sentences', async () => {
     const prompt = [
       'A cat sits on the mat.',
       'A kitten is lying on a rug.',

@@ -142,7 +142,7 @@ suite('the reaper', async () => {
     assert.equal(await complete(), 200)
   })
 
-  test('does nothing about what it cannot ask', async () => {
+  test('does nothing about a run whose state is unreachable', async () => {
     const id = await trainingJob()
     const away = () => Promise.reject(new Error('away'))
     const activities = createReaperActivities({

@@ -91,7 +91,7 @@ suite('removal', async () => {
     for (const id of jobs) await api.untilStatus(id, 'CANCELLED')
   })
 
-  test('every write and every action on a key is on record, with who, what, which request and from where', async () => {
+  test('records every write and every action on a key, with actor, action, request and address', async () => {
     const { status } = await api.request('POST', '/v1/data', { dataset_id: 'traced' }, { 'x-request-id': 'trace-1' })
     assert.equal(status, 200)
     await api.post('/v1/svc/data', { id: 'facts', data: [{ fact: { text: 'one' } }] })

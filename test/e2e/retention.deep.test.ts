@@ -29,7 +29,7 @@ suite('retention', async () => {
 
   const checkpointsOf = (id: number) => database.artifacts.listUsable(id, 'checkpoint', 100)
 
-  test('keeps the newest checkpoint of a complete job, and two of one that can be resumed, which then goes on', async () => {
+  test('keeps the newest checkpoint of a complete job, and two of a resumable job, which then goes on', async () => {
     // Long enough that there are so many though one that is late is left out for a newer one.
     const longer = { ...shortRun, max_steps: 120 }
     const complete = await api.train({ data: sampleRows, finetune_args: longer })

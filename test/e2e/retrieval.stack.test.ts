@@ -69,7 +69,7 @@ suite('retrieval', () => {
     return asked.filter(({ fact }, index) => found[index]?.some(({ text }) => text === fact)).length / asked.length
   }
 
-  test('the row that a question needs is among the first ones found', async () => {
+  test('the row that a question needs is among the first rows found', async () => {
     for (const [name, asked, least] of [
       ['questions', questionSet, 0.9],
       ['paraphrases', paraphrases, 0.7],
@@ -89,7 +89,7 @@ suite('retrieval', () => {
     assert.ok(without <= 0.25)
   })
 
-  test("another account's rows never appear, whatever id it names", async () => {
+  test('rows of another account never appear under any id', async () => {
     assert.deepEqual(await ask(questions, { id }, other), await ask(questions, {}, other))
     await other?.post('/v1/svc/data', { id, data: rowOf('Veltrano has the colour purple.') })
     await embedded(id)

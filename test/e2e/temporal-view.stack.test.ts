@@ -16,7 +16,7 @@ suite('the Temporal UI', async () => {
   const temporal = await Connection.connect({ address: connection().temporalAddress })
   const client = new Client({ connection: temporal })
 
-  test('shows what a completed job was and did', async () => {
+  test('shows result, attributes and steps of a completed job', async () => {
     const id = await api.train({ data: sampleRows, finetune_args: { max_steps: 2 } })
     const { model_name } = await api.untilStatus(id, 'COMPLETED')
     const handle = client.workflow.getHandle(`fine-tune-${id}`)

@@ -149,7 +149,7 @@ suite('a tracker', async () => {
       )
   })
 
-  test('that does not answer becomes an event, and does not hold up the job', async () => {
+  test('becomes an event when its server does not answer, and does not hold up the job', async () => {
     const id = await api.train({
       data: sampleRows,
       finetune_args: { max_steps: 20 },

@@ -80,7 +80,7 @@ describe('two servers of one model', () => {
     await asked
   })
 
-  test('a call survives the kill of one in its middle: each prompt has its typed answer, and the dead one comes back', async () => {
+  test('a call survives the kill of a replica: each prompt has its typed answer, and the dead replica comes back', async () => {
     const before = await bothReady()
     let isAnswered = false
     const asked = ask(Array.from({ length: promptCount }, (_, at) => `Question ${at}: how many?`)).finally(() => {

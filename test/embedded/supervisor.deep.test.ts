@@ -39,7 +39,7 @@ describe('the supervisor that was struck', () => {
     })
   }
 
-  test('after kill -9 of the supervisor alone, the next start ends what it left and goes on', async () => {
+  test('after kill -9 of the supervisor alone, the next start ends its processes and goes on', async () => {
     const before = connection()
     current().process.kill('SIGKILL')
     await current().exited
@@ -59,7 +59,7 @@ describe('the supervisor that was struck', () => {
     assert.deepEqual(await query(databaseUrl, 'SELECT answer FROM kept'), [{ answer: 42 }])
   })
 
-  test('takes a new port for a server whose kept one is taken by another program', async () => {
+  test("takes a new port when another program has the server's port", async () => {
     const kept = JSON.parse(readFileSync(join(dir, 'ports.json'), 'utf8')) as { s3: number; internal: number }
     assert.ok(await stopStack(dir, () => {}))
     const stranger = createServer().listen(kept.s3, '127.0.0.1')

@@ -44,7 +44,7 @@ test('gives the figures of rapidfuzz 3, NLTK 3.9 and rouge-score 0.1.2', () => {
   }
 })
 
-test('compares texts character by character, or asks for a different one', () => {
+test('compares texts character by character, or requires a different text', () => {
   assert.deepEqual([scoreOf({ type: 'equals' }, 'a', 'a'), scoreOf({ type: 'equals' }, 'a', 'A')], [1, 0])
   assert.equal(scoreOf({ type: 'equals', negate: true }, 'a', 'A'), 1)
 })
@@ -57,7 +57,7 @@ test('finds a text or a pattern in the answer', () => {
   assert.equal(scoreOf({ type: 'regex', pattern: 'yes', ignore_case: true }, 'no'), 0)
 })
 
-test('checks JSON by a schema, or by the shape of what was expected', () => {
+test('checks JSON by a schema, or by the shape of the expected value', () => {
   const schema = {
     type: 'object',
     properties: { city: { type: 'string', pattern: '^[A-Z]' }, tag: { $ref: '#/$defs/tag' } },
@@ -74,7 +74,7 @@ test('checks JSON by a schema, or by the shape of what was expected', () => {
   assert.equal(like('{}', 'no JSON'), null)
 })
 
-test('refuses what it cannot use, and names the grader', () => {
+test('refuses a value that it cannot use, and names the grader', () => {
   const refusal = (grader: object) => {
     try {
       const graders = [{ type: 'f1' } as const, grader as Grader]
@@ -119,7 +119,7 @@ test('a pattern that backtracks for ever elsewhere ends here', () => {
   assert.equal(scoreOf({ type: 'json_schema', schema: { pattern: '^(a|a)*$' } }, JSON.stringify(text)), 0)
 })
 
-test('chooses graders by what most rows expect', () => {
+test('chooses graders by the expected values of most rows', () => {
   const types = (expected: string[]) => defaultGraders(expected).map(({ type }) => type)
   assert.deepEqual(types(['{"a": 1}', '[2]', 'x']), ['json_schema', 'exact_match'])
   assert.deepEqual(types(['12', '$3.50', '7 kg']), ['numeric', 'exact_match'])
@@ -127,7 +127,7 @@ test('chooses graders by what most rows expect', () => {
   assert.deepEqual(types([`A text of ${'many '.repeat(20)}words.`]), ['rouge_l', 'chrf'])
 })
 
-test('gives a mean the interval of the bootstrap, always the same one', () => {
+test('gives a mean the same bootstrap interval each time', () => {
   const scores = Array.from({ length: 200 }, (_, row) => (row % 4 === 0 ? 1 : 0))
   const interval = bootstrapMean(scores)
   assert.deepEqual(interval, bootstrapMean(scores))

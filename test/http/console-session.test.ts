@@ -154,14 +154,14 @@ suite('sessions of the console', async () => {
     }
   })
 
-  test('a key in the request is what counts, whatever the session says', async () => {
+  test('a key in the request wins over the session', async () => {
     const { json } = await edge.call('GET', session, { headers: edge.signedIn.headers })
     assert.equal(json.session_id, null)
     const wrong = await edge.call('GET', session, { key: `${apiKey.slice(0, -1)}!`, headers: edge.signedIn.headers })
     assert.equal(wrong.status, 401)
   })
 
-  test('a link says what it opens, and signs in once', async () => {
+  test('a link names its account and key, and signs in once', async () => {
     const { json } = await edge.call('POST', '/v1/console/links')
     const link = /^\/console\/open#([\w-]{43})$/.exec(json.path)?.[1]
     const show = () => edge.call('POST', '/v1/console/links/show', { key: null, json: { link } })

@@ -113,7 +113,7 @@ test('health, version and the document need no key, right or wrong', async () =>
   for (const { name, path } of json.api) assert.deepEqual([typeof name, typeof path], ['string', 'string'])
 })
 
-test('not ready is 503 naming what is away, while health stays good', async () => {
+test('not ready is 503 naming the unreachable part, while health stays good', async () => {
   const edge = await startPublic({
     database: { check: () => Promise.resolve() },
     storage: { check: () => Promise.reject(new Error('no route to 10.0.0.7')) },

@@ -35,7 +35,7 @@ test('a prompt gives an object, a list a list, an empty list an empty one', asyn
   assert.deepEqual((await complete({ prompt: '' })).json, { output: '' })
 })
 
-test('what answers, and with which rows, is not looked up for a base model', async () => {
+test('needs no query for a base model', async () => {
   const { call } = await startPublic({
     inference: { complete: () => Promise.resolve({ outputs: [{ output: 'A' }], finishReasons: ['stop'] }) },
     database: { models: null, storedRows: null },
@@ -44,7 +44,7 @@ test('what answers, and with which rows, is not looked up for a base model', asy
   assert.deepEqual(json, { output: 'A' })
 })
 
-test('what old clients send beside it does not matter', async () => {
+test('ignores the other fields of old clients', async () => {
   const { status } = await complete({
     prompt: 'a',
     output_type: null,
@@ -109,7 +109,7 @@ test('both names of the output type are fine when they say the same', async () =
   assert.equal(status, 200)
 })
 
-test('10,000 prompts are taken, one more is 400 naming the limit', async () => {
+test('10,000 prompts are accepted; 10,001 are 400 naming the limit', async () => {
   assert.equal((await complete({ prompt: Array(10_000).fill('a') })).json.length, 10_000)
   for (const call of [complete, embed]) {
     const { status, json } = await call({ prompt: Array(10_001).fill('a') })

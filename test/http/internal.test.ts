@@ -109,7 +109,7 @@ test('a file above the size of a part gets the URLs of its parts', async () => {
   assert.deepEqual([json.uploads[1].part_size, json.uploads[1].urls.length], [100, 1])
 })
 
-test('what a model has written is kept whatever it holds', async () => {
+test('keeps an answer of a model with any characters', async () => {
   const body =
     '{"split": "train", "results": [{"input": "q", "expected": "a", "tuned": "x\\u0000\\ud800", "base": ""}]}'
   const received = await edge.call('POST', '/internal/v1/attempt/evaluation', {
@@ -121,7 +121,7 @@ test('what a model has written is kept whatever it holds', async () => {
   assert.match(JSON.stringify(written.at(-1)), /"tuned":"x\u{fffd}\u{fffd}"/u)
 })
 
-test('a model server that names no instance is the only one', async () => {
+test('a model server that names no instance is the only replica', async () => {
   const report = { engine: 'transformers', version: '0.1.0' }
   const url = 'http://127.0.0.1:41873'
   await post('/server/ready', { ...report, endpoint: url })
@@ -149,7 +149,7 @@ test('another version of this interface or of the runtime is 426', async () => {
   assert.deepEqual(await codeOf(post('/attempt/claim', claim)), [426, 'unsupported_runtime'])
 })
 
-test('what does not fit the protocol is 400, an unknown artifact 404', async () => {
+test('answers a malformed message with 400 and an unknown artifact with 404', async () => {
   const file = { name: 'a', size: 1, sha256: 'a'.repeat(64) }
   const wrong: [string, unknown][] = [
     ['/attempt/claim', { claim_id: 'x', runtime_version: '0.1.0', hostname: 'n', device: 'cpu' }],
@@ -188,7 +188,7 @@ test('metrics are on the admin port only, and count requests by route and not by
   for (const { call } of [internal, await startPublic()]) assert.equal((await call('GET', '/metrics')).status, 404)
 })
 
-test('what needs no token is not answered to a page whose site has made its name resolve to this port', async () => {
+test('refuses paths without a token to a foreign host name (DNS rebinding)', async () => {
   const { admin } = await startPrivate()
   for (const path of ['/metrics', '/console', '/console/assets/x.js']) {
     const { status, json, text } = await admin.call('GET', path, { key: null, headers: { host: 'evil.example:8083' } })

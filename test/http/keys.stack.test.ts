@@ -48,7 +48,7 @@ suite("an account's own keys", async () => {
     assert.equal((await admin.request('POST', '/keys', { name: 'x', scopes: ['read'] })).status, 401)
   })
 
-  test("another account's key is as unknown as one that nobody has, also as a cursor", async () => {
+  test('a key of another account is answered as an unknown key, also as a cursor', async () => {
     const nobodys = 'e'.repeat(16)
     for (const id of [foreign.id, nobodys]) {
       assert.equal((await owner.request('DELETE', `/v1/keys/${id}`)).status, 404)
@@ -101,7 +101,7 @@ suite("an account's own keys", async () => {
     assert.equal((await api.request('POST', `/v1/keys/${made}/rotate`, { overlap_seconds: 0 })).status, 200)
   })
 
-  test('the limits say what is used and left', async () => {
+  test('the limits tell the used and remaining amounts', async () => {
     const edge = await startPublic({
       database: { ...database },
       limits: { settings: { requests: { perSecond: 7, burst: 9 }, concurrentRequests: 5 } },

@@ -362,7 +362,7 @@ test('describes the events that the service sends', () => {
   )
 })
 
-test('says what may be left out and what may be null', () => {
+test('marks optional and nullable fields', () => {
   const { properties, required } = document.components.schemas.TrainRequest
   assert.deepEqual(required, ['model_name'])
   assert.ok(JSON.stringify(properties.dataset_id).includes('"null"'))

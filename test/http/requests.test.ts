@@ -45,7 +45,7 @@ test('a missing, malformed or unknown key is 401 with "invalid token"', async ()
     }
 })
 
-test('ids that do not exist or are no ids give one and the same 404', async () => {
+test('unknown and malformed ids give the same 404', async () => {
   const bodies = new Set<string>()
   for (const id of ['8', '0', '007', 'x', '-1', '1.5', '7e0', '2147483648', '99999999999999999999', '%00', '%20']) {
     const received = await edge.call('GET', `/v1/train/jobs/${id}`)
@@ -55,7 +55,7 @@ test('ids that do not exist or are no ids give one and the same 404', async () =
   assert.equal(bodies.size, 1)
 })
 
-test('a batch id that is none is answered as one that does not exist', async () => {
+test('a malformed batch id is answered as an unknown id', async () => {
   const batches = await startPublic({ database: { inferenceBatches: { find: () => Promise.resolve(null) } } })
   for (const id of ['0f0e0d0c-0b0a-0908-0706-050403020100', 'x', '0', '%00', '..', 'a'.repeat(5000)]) {
     const received = await batches.call('GET', `/v1/batch_completions/${id}/result`)
@@ -109,7 +109,7 @@ test('a body that is not JSON by its type is 415', async () => {
   })
 })
 
-test('an empty body is fine where none is needed, whatever its headers', async () => {
+test('an empty body with any headers is accepted when no body is needed', async () => {
   for (const headers of [
     {},
     { 'content-type': 'text/plain' },
@@ -136,7 +136,7 @@ test('JSON types with a suffix or a charset are read', async () => {
     )
 })
 
-test('what is not a JSON object is 400 with a sentence', async () => {
+test('answers a body that is no JSON object with 400 and a sentence', async () => {
   const bodies = [
     '{',
     '{"a":}',
@@ -242,14 +242,14 @@ test('NUL and broken Unicode are refused wherever they would be stored', async (
   }
 })
 
-test('what is ignored may hold anything', async () => {
+test('accepts any value in an ignored field', async () => {
   const body =
     '{"model_name": "none", "finetune_args": {"other": "\\u0000"}, "peft_args": {"a": "\\ud800"}, "more": "\\u0000"}'
   const received = await edge.call('POST', '/v1/train', { body, headers: { 'content-type': 'application/json' } })
   assertProblem(received, { status: 404, code: 'model_not_found' })
 })
 
-test('a field has one problem, the one that helps', async () => {
+test('reports a single, helpful problem for each field', async () => {
   const details: [object, string][] = [
     [{ max_steps: -1e308 }, 'finetune_args.max_steps must be at least 1.'],
     [{ max_steps: 1e308 }, 'finetune_args.max_steps must be at most 10000000.'],
@@ -275,7 +275,7 @@ test('a field has one problem, the one that helps', async () => {
   assert.equal(json.detail, 'integrations must have at most 4 items.')
 })
 
-test('a sentence shows only the beginning of what was sent', async () => {
+test('a sentence shows only the beginning of the sent value', async () => {
   for (const path of [`/v1/train/jobs/${'a'.repeat(5000)}`, `/${'a'.repeat(5000)}`]) {
     const { status, json } = await edge.call('GET', path)
     assert.equal(status, 404)
@@ -332,7 +332,7 @@ test('an Idempotency-Key is 1 to 255 visible characters', async () => {
   }
 })
 
-test('a request id of the client is kept when it is one', async () => {
+test('keeps a valid request id of the client', async () => {
   assert.equal(
     (await edge.call('GET', '/healthz', { headers: { 'x-request-id': 'abc-1' } })).headers['x-request-id'],
     'abc-1',
@@ -385,7 +385,7 @@ async function answerTo(text: string): Promise<string> {
   return answer
 }
 
-test('what is not HTTP, or is no request to a server, is answered as a problem too', async () => {
+test('answers bytes that are no HTTP request with a problem', async () => {
   const requests: [status: number, code: string, text: string][] = [
     [
       400,
@@ -419,7 +419,7 @@ test('an upgrade, an odd expectation, HTTP/1.0 and a missing host are no reason 
     assert.match(await answerTo(text), /^HTTP\/1\.1 200 OK\r\n.*\{"status":"ok"\}$/s, text)
 })
 
-test('who asks before sending a body is told to go on', async () => {
+test('answers Expect: 100-continue before the body', async () => {
   const socket = connect(edge.port, '127.0.0.1')
   let answer = ''
   socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk))

@@ -45,7 +45,7 @@ test('closing lets a running request finish, and does not wait for idle connecti
   agent.destroy()
 })
 
-test('closing cuts what does not finish in time', async () => {
+test('closing cuts requests that do not finish in time', async () => {
   const server = await listen(() => undefined, { host, port: 0 })
   const running = assert.rejects(call(portOf(server), 'GET', '/', {}))
   await new Promise((resolve) => server.once('request', resolve))

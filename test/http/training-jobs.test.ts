@@ -231,7 +231,7 @@ test('cancel takes a body or none, and repeats', async () => {
   }
 })
 
-test('cancel of a finished job is 400, of a foreign one 404', async () => {
+test('refuses to cancel a finished job with 400 and a job of another account with 404', async () => {
   const lock = (_account: string, id: number) => Promise.resolve(id === 7 ? trainingJob({ status: 'COMPLETED' }) : null)
   const edge = await startPublic({ database: { trainingJobs: { lock } } })
   const { status, json } = await edge.call('POST', '/v1/train/jobs/7/cancel')
@@ -257,7 +257,7 @@ test('resume answers the state and the id; a running job is 409', async () => {
   assert.deepEqual([running.status, running.json.code], [409, 'conflict'])
 })
 
-test('eval gives the tuned answer before the base one, under every name of the route', async () => {
+test('eval gives the tuned answer before the base answer, under every name of the route', async () => {
   const modelName = 'b'.repeat(64)
   const edge = await startPublic(
     {
@@ -308,7 +308,7 @@ test('jobs are also found under the name of the service, as the old pages write 
   assert.equal((await call('POST', '/v1/lamini/train/jobs')).headers['allow'], 'GET, HEAD')
 })
 
-test('eval before there is one is 409', async () => {
+test('eval before the evaluation has ended is 409', async () => {
   const edge = await startPublic({ database: { trainingJobs: { find } } })
   assert.equal((await edge.call('GET', '/v1/svc/train/jobs/7/eval')).status, 409)
 })
@@ -352,7 +352,7 @@ test('submit answers a text id, and passes the key of the request with a hash of
   assert.notEqual(taken[0]?.hash, taken[2]?.hash)
 })
 
-test('what of a request has no effect is told by the answer and by events, and is done otherwise', async () => {
+test('reports arguments without effect in the answer and in events', async () => {
   const accepted: AcceptanceRequest['job'][] = []
   const edge = await startPublic({
     database: {
@@ -411,7 +411,7 @@ test('a job that ends while it is read has the time of its end', async () => {
   assert.deepEqual([json.status, json.finished_at !== null, reads], ['COMPLETED', true, 2])
 })
 
-test('refuses another kind of training than the one there is', async () => {
+test('refuses an unknown kind of training', async () => {
   const { call } = await startPublic({})
   const json = { model_name: 'small', dataset_id: 'questions', train_type: 'dpo' }
   const { status, json: refused } = await call('POST', '/v1/train', { json })
@@ -419,7 +419,7 @@ test('refuses another kind of training than the one there is', async () => {
   assert.deepEqual([status, refused.detail], [400, says])
 })
 
-test('one GPU is accepted where there is none, with a warning, and two are refused', async () => {
+test('accepts a single GPU on a machine without GPUs, with a warning, and refuses two', async () => {
   const accepted: AcceptanceRequest['job'][] = []
   const { call } = await startPublic({
     settings: { maxGpus: 0 },
@@ -584,14 +584,14 @@ suite('a dry run', () => {
     tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
   }
   const past = { seconds: 30, steps: 100, rowsPerStep: 2, secondsPerStep: 0.2, tokensPerRow: 12.5 }
-  const edgeWith = (pastRuns: unknown[], changes: object = {}) =>
+  const edgeWith = (pastJobs: unknown[], changes: object = {}) =>
     startPublic({
       database: {
         datasets: {
           newestVersion: () => Promise.resolve({ id: 'v', uploadKey: 'k', datasetId: 'questions' }),
           report: () => Promise.resolve({ ...report, ...changes }),
         },
-        jobDetails: { pastRuns: () => Promise.resolve(pastRuns) },
+        jobDetails: { pastJobs: () => Promise.resolve(pastJobs) },
       },
       storage: { stat: () => Promise.resolve({ sizeBytes: 9, etag: 'e' }) },
     })
@@ -617,7 +617,7 @@ suite('a dry run', () => {
     })
   })
 
-  test('says so when no job has completed yet, and refuses what the job would refuse', async () => {
+  test('tells that no job has completed yet, and refuses the same requests as a job', async () => {
     const { json: first } = await (await edgeWith([])).call('POST', '/v1/train?dry_run=true', { json })
     assert.deepEqual([first.estimated_seconds, first.estimated_gpu_seconds, first.based_on], [null, null, 0])
     assert.match(first.note, /No job on this base model/)

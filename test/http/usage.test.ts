@@ -46,7 +46,7 @@ test('the last 30 days by day, key and model, where nothing is asked', async () 
   assert.equal(json.next, null)
 })
 
-test('a line names what it is grouped by; a page is followed by its cursor', async () => {
+test('a line names its group; a cursor leads to the next page', async () => {
   const { json } = await get('?from=2026-11-20&to=2026-11-20&group_by=model&limit=2')
   assert.deepEqual(Object.keys(json.usage[0]).slice(0, 2), ['model_name', 'prompts'])
   assert.deepEqual((asked.at(-1) as { to: string }).to, '2026-11-21')
@@ -55,7 +55,7 @@ test('a line names what it is grouped by; a page is followed by its cursor', asy
   assert.deepEqual((asked.at(-1) as { after: unknown }).after, { day: '2026-11-20', key: 'abc', model: 'tiny' })
 })
 
-test('what is no day, no group and no cursor is refused by name', async () => {
+test('refuses a bad day, group or cursor by name', async () => {
   const wrong = {
     from: ['2026-02-30', '2026-1-1', 'today', '2026-11-20T00:00:00', '+275760-09-14'],
     to: ['', '0'],

@@ -15,7 +15,7 @@ const beyondShare = (what: string) => ({
 })
 
 describe('the admission of requests', () => {
-  it('refuses what exceeds the limit of an account, and nobody else', () => {
+  it('refuses requests beyond the limit of an account, and none of other accounts', () => {
     const admit = createAdmission(limits)
     admit('greedy', 50)
     assert.throws(() => admit('greedy', 21), beyondLimit('70 prompts'))

@@ -29,7 +29,7 @@ describe('an answer of a form, of bounded length', async () => {
     createInference(servers.dependencies()).complete({ ...askedPrompts(tiny, ['How many?']), answer })
   const generations = () => engine.requests.filter(({ max_tokens: limit }) => limit !== undefined)
 
-  it('of a JSON schema is asked for again, shorter, when its tokens run out, and refused when none can fit', async () => {
+  it('by a JSON schema is asked for again, shorter, when its tokens run out, and refused when no answer can fit', async () => {
     const schema = askedSchema({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] })
     const asked = (maxTokens: number) => ask({ kind: 'schema', schema, maxTokens })
     const before = generations().length
@@ -46,7 +46,7 @@ describe('an answer of a form, of bounded length', async () => {
     assert.equal(engine.requests.length, sent)
   })
 
-  it('of a grammar of the caller never begins as grammars of the service do, which may force text', async () => {
+  it('by a grammar of the caller never forces text as grammars of the service may', async () => {
     await ask({ kind: 'grammar', grammar: '%llguidance {}\nstart: "a"', maxTokens: 30 })
     assert.equal(generations().at(-1)?.structured_outputs?.grammar, '\n%llguidance {}\nstart: "a"')
   })

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { createAnswerRoom } from '../../src/domain/answer-room.ts'
 import { requestEmbeddings } from '../../src/inference/engine-client.ts'
 
-test('an answer that never ends is left when its room is used up, and small ones fit one after the other', async () => {
+test('an endless answer is dropped when its room is used up, and small answers fit in sequence', async () => {
   let isEndless = false
   const closed = Promise.withResolvers<void>()
   const engine = createServer((_, response) => {

@@ -10,7 +10,7 @@ const createEndpoints = (dependencies: EndpointDependencies) => createBareEndpoi
 const ready = { baseModel, state: 'ready', endpoint: 'http://127.0.0.1:1', generation: 3 } as const
 
 describe('endpoints', () => {
-  it('read a warm model once a second, and wake nobody', async () => {
+  it('read a warm model once a second, without a wake-up', async () => {
     const servers = createFakeServers()
     const replicas = [replicaAt('http://127.0.0.1:1'), replicaAt('http://127.0.0.1:2', { isReporting: false })]
     servers.set({ ...ready, replicas })
@@ -28,7 +28,7 @@ describe('endpoints', () => {
     assert.equal((await endpoints.ready(baseModel, never))[0]?.generation, 4, 'a change is seen at once')
   })
 
-  it('read a model in use again before the second is over, and nobody waits for that', async ({ mock }) => {
+  it('read a model in use again before the second is over, while no request waits', async ({ mock }) => {
     let nowMs = performance.now()
     mock.method(performance, 'now', () => nowMs)
     const servers = createFakeServers()
@@ -44,7 +44,7 @@ describe('endpoints', () => {
     assert.equal(servers.finds.length, 2)
   })
 
-  it('wake a cold model once for all who wait, and answer when it is ready', async () => {
+  it('wake a cold model once for all waiting requests, and answer when it is ready', async () => {
     const servers = createFakeServers()
     const endpoints = createEndpoints(servers.dependencies())
     const waiting = Promise.all(Array.from({ length: 50 }, () => endpoints.ready(baseModel, never)))
@@ -89,7 +89,7 @@ describe('endpoints', () => {
     })
   })
 
-  it('say what a start waits for, and how the one before ended', async () => {
+  it('report the reason of a wait, and the end of the previous start', async () => {
     const servers = createFakeServers()
     const endpoints = createEndpoints(servers.dependencies({ coldStartTimeoutMs: 20 }))
     const refusal = async (reason: string, message: string) => {
@@ -125,7 +125,7 @@ describe('endpoints', () => {
     assert.equal(servers.wakes.length, 1)
   })
 
-  it('let one caller leave without taking the others along', async () => {
+  it('let a caller leave without ending the others', async () => {
     const servers = createFakeServers()
     const endpoints = createEndpoints(servers.dependencies())
     const leaving = new AbortController()

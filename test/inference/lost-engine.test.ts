@@ -56,7 +56,7 @@ describe('an engine that fails', () => {
     assert.equal(engine.requests.length, 4)
   })
 
-  it('is given up when nobody brings it back in time', async () => {
+  it('is given up when no new engine reports in time', async () => {
     const servers = createFakeServers()
     serve(servers, 'http://127.0.0.1:1')
     await assert.rejects(ask(servers, ['hello'], { coldStartTimeoutMs: 500 }), { code: 'unavailable' })
@@ -88,7 +88,7 @@ describe('an engine that fails', () => {
     await assert.rejects(ask(servers, ['bad', 'worse']), { code: 'invalid_input', message: /position 1 is too long/ })
   })
 
-  it('is not asked about what no context can hold', async () => {
+  it('is not asked about a prompt that no context can hold', async () => {
     const endless = 'a'.repeat(1_000_000)
     const engine = await startStubEngine(echo)
     const servers = createFakeServers()
@@ -111,11 +111,11 @@ describe('an engine that fails', () => {
   })
 })
 
-describe('one of two engines that dies', () => {
+describe('an engine that dies beside another', () => {
   const prompts = Array.from({ length: 1000 }, (_, at) => `prompt ${at}`)
   const expected = prompts.map((prompt) => ({ output: `to ${prompt}` }))
 
-  it('costs no answer and no wait: what it had not finished goes to the other', async () => {
+  it('costs no answer and no wait: its unfinished prompts go to the other engine', async () => {
     const stays = await startStubEngine(echo)
     let answered = 0
     const dies = await startStubEngine((body, request, response) => {
@@ -147,7 +147,7 @@ describe('one of two engines that dies', () => {
 })
 
 describe('an engine that hangs', () => {
-  it('ends the request in time with what to do, and hears that nobody waits any more', async ({ mock }) => {
+  it('ends the request in time with the next step, and cancels the call to the engine', async ({ mock }) => {
     mock.timers.enable({ apis: ['setTimeout'] })
     const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const engine = await startStubEngine((_body, _request, response) => {

@@ -17,7 +17,7 @@ describe('a model server that ended', () => {
     assert.deepEqual(backOffs, [1000, 2000, 4000, 8000])
   })
 
-  it('that had served for a minute starts again with a clean record', () => {
+  it('starts again with a clean record after serving for a minute', () => {
     assert.deepEqual(decideRestart({ end: killed, failures: 4, readyForMs: 60_000 }), {
       next: 'restart',
       failures: 0,

@@ -27,7 +27,7 @@ describe('output types', () => {
     for (const value of [null, undefined, {}]) assert.equal(parseOutputType(value), null)
   })
 
-  it('refuses what is no type, naming the field', () => {
+  it('refuses a value that is no type, naming the field', () => {
     for (const type of [
       'string!',
       'Str',

@@ -38,7 +38,7 @@ describe('the queue of a model', () => {
     assert.deepEqual(calls.started, ['a', 'b', 'c', 'd'])
   })
 
-  it('lets an idle account in at once, whatever the others have running and waiting', async () => {
+  it('lets an idle account in at once, however many calls of others run and wait', async () => {
     const queue = createQueue()
     const calls = createCalls()
     using large = accept(queue, 'greedy')
@@ -96,7 +96,7 @@ describe('the queue of a model', () => {
     assert.equal(calls.started.length, 200)
   })
 
-  it('takes what is larger than its limit when nothing else runs', async () => {
+  it('takes a call larger than its limit when no other call runs', async () => {
     using turns = accept(createQueue(), 'a')
     const calls = createCalls()
     void calls.add(turns, 'huge', 1000)
@@ -121,7 +121,7 @@ describe('the queue of a model', () => {
     assert.deepEqual(calls.started, ['a', 'b'])
   })
 
-  it('goes on after a call that ends uncounted, and forgets who is done', async () => {
+  it('goes on after a call that ends uncounted, and forgets idle accounts', async () => {
     const queue = createQueue()
     const calls = createCalls()
     {

@@ -57,7 +57,7 @@ describe('inference on the real model server', () => {
     }
   })
 
-  it('gives only valid typed answers at temperature 1, whatever the prompts say', async () => {
+  it('gives only valid typed answers at temperature 1 for any prompt', async () => {
     const outputType = parseOutputType({
       name: 'str',
       'a "quoted"\n name': 'int',
@@ -216,7 +216,7 @@ describe('inference on the real model server', () => {
     }
   })
 
-  it('lets another adapter in beside a long call to the one that has the place', async () => {
+  it('lets another adapter in beside a long call to the adapter that has the place', async () => {
     const [long, short] = await Promise.all([6, 7].map((seed) => serveAdapter(makeAdapter(seed))))
     assert.ok(long && short)
     let isAnswered = false
@@ -241,7 +241,7 @@ describe('inference on the real model server', () => {
     served.close()
   })
 
-  it('embeds: in order, normalised, like sentences nearer than unlike ones', async () => {
+  it('embeds in order, normalised, like sentences nearer than unlike sentences', async () => {
     const texts = ['A cat sits on the mat.', 'A kitten rests on a rug.', 'Stock markets fell sharply today.', '']
     const many = Array.from({ length: 300 }, (_, at) => `Sentence number ${at}.`)
     const embed = (baseModel: CatalogueEntry, texts: string[]) =>
@@ -255,7 +255,7 @@ describe('inference on the real model server', () => {
     assert.ok(Math.abs(dot(causal, causal) - 1) < 1e-3)
   })
 
-  it('embeds long texts whole or cut, and names the position of one that is too long', async () => {
+  it('embeds long texts whole or cut, and names the position of a text that is too long', async () => {
     const asked = { ...asker, signal }
     // More than a window of the embedder.
     const long = 'word '.repeat(300)

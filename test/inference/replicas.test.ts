@@ -18,7 +18,7 @@ const three = [replica(1), replica(2), replica(3)]
 const names = Array.from({ length: 300 }, (_, at) => `adapter-${at}`)
 
 describe('the replica of a call', () => {
-  it('is the one with the least work under way', () => {
+  it('has the least work under way', () => {
     const replicas = createReplicas()
     const taken = Array.from({ length: 6 }, () => {
       const chosen = replicas.choose(three, null, 0)
@@ -55,7 +55,7 @@ describe('the replica of a call', () => {
     }
   })
 
-  it('is not one that was lost, until it has reported again or some time has passed', () => {
+  it('is no lost replica, until it has reported again or some time has passed', () => {
     let nowMs = 0
     const replicas = createReplicas(() => nowMs)
     const [first, second] = three as [ReadyReplica, ReadyReplica]
@@ -71,7 +71,7 @@ describe('the replica of a call', () => {
     assert.ok(Array.from({ length: 50 }, () => replicas.choose(both, null, 0)).includes(first))
   })
 
-  it('is not one that has stopped reporting, unless there is no other', () => {
+  it('is no silent replica, unless there is no other', () => {
     const replicas = createReplicas()
     const silent = replica(1, { isReporting: false })
     for (let count = 0; count < 20; count++)
@@ -107,7 +107,7 @@ describe('the time of a replica', () => {
 })
 
 describe('a call on a replica that falls silent', () => {
-  it('is given up once another one reports, and not before', () => {
+  it('is given up once another replica reports, and not before', () => {
     let nowMs = 0
     const replicas = createReplicas(() => nowMs)
     const silent = replica(1, { isReporting: false })

@@ -67,7 +67,7 @@ test('special tokens act in the prompt alone, not in the rows before it', async 
   )
 })
 
-test('of what does not fit the farthest rows go first, and the prompt never', async () => {
+test('drops the farthest rows first when the context is full, and never the prompt', async () => {
   // 30 tokens of room, one for the heading.
   const rows = [`${row} a`, `${row} b`, `${row} c`]
   const taken = (text = '') => text.split('\n').length - 3
@@ -90,7 +90,7 @@ test('a large max_tokens leaves half of the context', async () => {
   assert.match((await lay([prompt(5)], [[row]], { maxTokens: 1_000_000 }))[0] ?? '', /^Information/)
 })
 
-test('what surely fits is not counted', async () => {
+test('does not count tokens when the rows surely fit', async () => {
   counted = 0
   await lay(['Why?'], [['one.']], { contextLength: 1000 })
   assert.equal(counted, 0)

@@ -30,7 +30,7 @@ async function mainThreadMs(work: () => Promise<unknown>): Promise<number> {
 describe('work on large schemas', () => {
   const threads = createSchemaThreads()
 
-  it('gives in a thread what it gives at once', async () => {
+  it('gives the same result in a thread as at once', async () => {
     for (const schema of [askedSchema(item), large(item)]) {
       const shape = { kind: 'schema' as const, schema }
       assert.equal(await threads.run(asker, 'leastOfAnswer', shape, null), 3)
@@ -66,7 +66,7 @@ describe('work on large schemas', () => {
     assert.ok(ms < questionsMs, `${ms} ms`)
   })
 
-  it('is refused by the path of what is too large, and the thread goes on', async () => {
+  it('is refused by the path of the part that is too large, and the thread goes on', async () => {
     const read = threads.read([large(item), large(hostile.patterns(400))], asker)
     await assert.rejects(read, (error) => {
       assert.ok(error instanceof ServiceError && error.code === 'invalid_input')

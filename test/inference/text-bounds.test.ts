@@ -50,7 +50,7 @@ describe('the bounds of typed answers', () => {
     assert.ok(new Set(bounds.map((bound) => bound?.characters)).size <= 12)
   })
 
-  it('of many prompts look at a long list of values once, and so does the check of their answers', () => {
+  it('look at a long list of values once for many prompts, as does the check of their answers', () => {
     const type = parseOutputType({ which: Array.from({ length: 5000 }, (_, index) => index) }) ?? assert.fail()
     const ms = processorMs(() => {
       const parse = createAnswerParser(type)

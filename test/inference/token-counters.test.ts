@@ -37,7 +37,7 @@ function waiting(...names: string[]): Named[] {
 }
 
 describe('turns', () => {
-  it('give everybody the same tokens, however large the calls are and whatever was expected of them', () => {
+  it('give every account the same tokens, for calls of any size and any estimate', () => {
     const sizes: Record<string, number> = { small: 10, middle: 300, large: 4000 }
     const served = serve(waiting('small', 'middle', 'large'), 10_000, ({ name }) => {
       const counted = sizes[name] ?? 0
@@ -48,7 +48,7 @@ describe('turns', () => {
     assert.ok(Math.max(...tokens) - Math.min(...tokens) <= 2 * 4000, `${tokens.join(' ')}`)
   })
 
-  it('come first to one that was idle, which has earned nothing meanwhile', () => {
+  it('come first to an account that was idle, which has earned nothing meanwhile', () => {
     const [busy, idle] = waiting('busy', 'idle') as [Named, Named]
     const all = [busy, idle]
     leave(idle)
@@ -61,7 +61,7 @@ describe('turns', () => {
     assert.ok((served.get('busy') ?? 0) >= 49 * 100, 'it does not catch up on its idle time')
   })
 
-  it('do not let one off its debt by a pause of a moment', () => {
+  it('keep the debt of an account over a pause of a moment', () => {
     const [busy, other] = waiting('busy', 'other') as [Named, Named]
     begin(busy, 100)
     end(busy, 100, 5000)

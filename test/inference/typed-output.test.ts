@@ -56,7 +56,7 @@ describe('the grammar of a typed answer', () => {
     }
   })
 
-  it('keeps integers within what a double holds', () => {
+  it('keeps integers within the exact range of a double', () => {
     const fields = one({ kind: 'int' })
     for (const text of ['0', '-1', '9007199254740991', '-9007199254740991', '999999999999999', '9007199254740899'])
       assert.ok(accepts(fields, `{"x":${text}}`), text)

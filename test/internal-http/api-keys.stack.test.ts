@@ -124,7 +124,7 @@ suite('accounts and keys', async () => {
     assert.equal((await call('GET', '/internal/v1/admin/keys', connection().operatorToken)).status, 404)
   })
 
-  test('what is no name, scope, time or id is refused', async () => {
+  test('refuses a bad name, scope, time or id', async () => {
     const wrong = [
       { account_id: account.id, scopes: ['read'] },
       { account_id: account.id, name: '', scopes: ['read'] },

@@ -30,7 +30,7 @@ suite('the overview of operators', async () => {
     assert.equal((await createAdmin(key).request('GET', '/overview')).status, 401)
   })
 
-  test('counts what waits and runs of each account, and the adapters that a model server holds', async () => {
+  test('counts waiting and running jobs of each account, and the adapters of a model server', async () => {
     await api.upload('facts', sampleFile)
     const train = () => api.train({ dataset_id: 'facts', finetune_args: { max_steps: 5, batch_size: 4 } })
     const jobs = [await train(), await train()]

@@ -47,7 +47,7 @@ test('accounts take turns in Temporal, as on the embedded stack', () => {
   )
 })
 
-test('what runs on is watched, and whatever waits for it waits until it works', () => {
+test('every service has a health check, and its dependants wait until it is healthy', () => {
   for (const [name, { healthcheck, restart, depends_on = {} }] of all) {
     assert.ok(healthcheck ?? (restart === 'on-failure' || name === 'temporal-ui'), name)
     for (const [other, { condition }] of Object.entries(depends_on)) {

@@ -93,7 +93,7 @@ for (const overlay of overlays) {
       }
     })
 
-    test('both namespaces deny what no policy allows', () => {
+    test('denies all traffic that no policy allows, in both namespaces', () => {
       const denied = all('NetworkPolicy').filter(({ metadata }) => metadata.name === 'default-deny')
       assert.deepEqual(denied.map(({ metadata }) => metadata.namespace ?? '').toSorted(), ['anneal', 'anneal-runs'])
       for (const { spec } of denied) assert.deepEqual(spec, { podSelector: {}, policyTypes: ['Ingress', 'Egress'] })

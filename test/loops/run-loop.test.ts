@@ -49,7 +49,7 @@ test('repeats the pass after the time that the pass asked for, and at once for z
   assert.equal(world.unsubscribed, 1)
 })
 
-test('a wake-up starts the next pass at once, also one that comes during a pass', async () => {
+test('a wake-up starts the next pass at once, also when it comes during a pass', async () => {
   const { promise: inPass, resolve: endPass } = Promise.withResolvers<number>()
   let passes = 0
   const { world, stop, done } = start([], { pass: () => (++passes === 2 ? inPass : Promise.resolve(1000)) })
@@ -97,7 +97,7 @@ test('ends when a pass says so', async () => {
   assert.deepEqual([world.passes, world.unsubscribed], [2, 1])
 })
 
-test('an abort waits for what is in progress, and logs no failure of the last pass', async () => {
+test('an abort waits for the pass in progress, and logs no failure of the last pass', async () => {
   const drain = mock.fn(async () => undefined)
   const { promise: inPass, reject: failPass } = Promise.withResolvers<number>()
   const { warnings, stop, done } = start([], { drain, pass: () => inPass })

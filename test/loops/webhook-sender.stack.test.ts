@@ -26,7 +26,7 @@ suite('webhooks', async () => {
       [webhookId],
     )
 
-  test('an event is signed, says what happened, and its delivery is on record', async () => {
+  test('an event is signed, names the change, and its delivery is on record', async () => {
     const { url, received } = await receiver()
     const { id, secret } = await create({ url, description: 'mine' })
     await move(job(), 'TRAINING MODEL')
@@ -121,7 +121,7 @@ suite('webhooks', async () => {
     )
   })
 
-  test('one that hangs keeps no other waiting', async () => {
+  test('a hanging endpoint holds up no other', async () => {
     const { promise, resolve } = Promise.withResolvers<number>()
     const hanging = await receiver(() => promise)
     const quick = await receiver()
@@ -133,7 +133,7 @@ suite('webhooks', async () => {
     resolve(200)
   })
 
-  test('an endpoint that took nothing for 72 hours is disabled; enabled again, it gets what has waited', async () => {
+  test('an endpoint that took nothing for 72 hours is disabled; enabled again, it gets the waiting events', async () => {
     let status = 500
     const { url, taken } = await receiver(() => status)
     const { id } = await create({ url })
@@ -172,7 +172,7 @@ suite('webhooks', async () => {
     )
   })
 
-  test('one event that is never taken ends by itself; what follows it is sent, and the endpoint stays', async () => {
+  test('an event that is never accepted expires alone; later events are sent, and the endpoint stays', async () => {
     const { url, taken } = await receiver(({ data }) => (data.status === 'QUEUED' ? 400 : 200))
     const { id } = await create({ url })
     await move(job(1), 'LOADING DATA')
@@ -218,7 +218,7 @@ suite('webhooks', async () => {
     assert.equal((await log(id)).at(-1)?.state, 'delivered')
   })
 
-  test('the receiver of the guide takes what is sent, once, and nothing that is not signed', async () => {
+  test('the receiver of the guide takes each signed event once, and no unsigned event', async () => {
     const free = await startReceiver()
     await free.stop()
     const { id, secret } = await create({ url: free.url })

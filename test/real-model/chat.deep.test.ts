@@ -231,7 +231,7 @@ suite('a real chat model', () => {
     assert.doesNotMatch(free.message.content ?? '', /<\|im_(start|end)\|>/)
   })
 
-  test('reads up to its context, and refuses what is longer by its length', async () => {
+  test('reads up to its context, and refuses a longer prompt by its length', async () => {
     const full = await ask.complete(long, { max_tokens: 500 })
     assert.deepEqual([full.text, full.finish_reason], [ofLong.text, ofLong.ended ? 'stop' : 'length'])
     assert.equal(full.usage.prompt_tokens, long.length)

@@ -91,12 +91,12 @@ suite('a real chat model, tuned', () => {
 
   const textOf = ({ message }: { message: { content: string | null } }) => message.content ?? ''
 
-  test('answers what it was taught, by pairs and by conversations', () => {
+  test('answers as taught, by pairs and by conversations', () => {
     const wrong = served.filter((answer, at) => answer.trim() !== expected[at])
     assert.ok(wrong.length <= 2, JSON.stringify(wrong))
   })
 
-  test('gives as types what rows of objects taught', async () => {
+  test('gives the objects of its rows as typed answers', async () => {
     for (const [prompt, output_type, answer] of typed)
       assert.deepEqual(await api.post('/v1/completions', { model_name: tuned(), prompt, output_type }), answer)
   })

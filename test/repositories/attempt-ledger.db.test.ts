@@ -61,7 +61,7 @@ suite('the ledger of attempts', () => {
     return { jobId, ctx: { deps, accountId } as unknown as Ctx, attempt }
   }
 
-  test('what a pod saved counts once, by its newest step; a repeat changes nothing', () =>
+  test('counts a saved step once, by the newest; a repeat changes nothing', () =>
     sandbox(async (tx) => {
       const { jobId, ctx, attempt } = await aJob(tx)
       const pod = await attempt(1)
@@ -106,7 +106,7 @@ suite('the ledger of attempts', () => {
       assert.deepEqual(await repeated({ from: 2, to: 3 }), { 2: 0, 3: 0 })
     }))
 
-  test('attempts and events come in pages that neither lose nor repeat one; those of another account are not found', () =>
+  test('attempts and events come in pages without loss or repeat; those of another account are not found', () =>
     sandbox(async (tx) => {
       const { jobId, ctx, attempt } = await aJob(tx)
       for (const number of [1, 2, 3]) await attempt(number)

@@ -16,7 +16,7 @@ suite('attempts', () => {
 
   const sandbox = createSandbox(database)
 
-  test('a queued job says what the cluster says; how its run ended is written down before the release asks', () =>
+  test("a queued job shows the cluster's reason; the end of its run is recorded before the release asks", () =>
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       const args = { max_steps: 10, num_train_epochs: null, batch_size: 1, gradient_accumulation_steps: 1 }

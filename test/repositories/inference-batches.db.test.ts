@@ -113,7 +113,7 @@ suite('chunks of a batch', () => {
       assert.equal((await tx.inferenceBatches.findChunk({ batchId, start: 2 }))?.values, text)
     }))
 
-  test('of a batch that has ended are refused, and it ends once', () =>
+  test('are refused after the batch has ended, and the batch ends once', () =>
     withBatch(async (tx, batchId) => {
       const chunk = { batchId, start: 0, itemCount: 2 }
       await tx.inferenceBatches.saveChunk(chunk, results('a', 0, true))

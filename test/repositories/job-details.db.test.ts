@@ -8,7 +8,7 @@ import { openDatabase } from '../support/sandbox.ts'
 
 class Undone extends Error {}
 
-suite('what is told of a job beside its row', () => {
+suite('the details of a job', () => {
   const database = openDatabase()
 
   const undone = (work: (tx: Repositories) => Promise<void>) =>
@@ -100,11 +100,11 @@ suite('what is told of a job beside its row', () => {
       }
       await complete(1)
       await complete(2)
-      const runs = await tx.jobDetails.pastRuns('m', { gpuCount: 8, limit: 1000 })
-      const { seconds, ...run } = runs[0] ?? assert.fail('no run')
-      assert.deepEqual(run, { steps: 100, secondsPerStep: 0.5, rowsPerStep: 2, tokensPerRow: null })
-      assert.ok(seconds >= 0 && runs.length === 1)
-      assert.deepEqual(await tx.jobDetails.pastRuns('m', { gpuCount: 3, limit: 1000 }), [])
+      const jobs = await tx.jobDetails.pastJobs('m', { gpuCount: 8, limit: 1000 })
+      const { seconds, ...job } = jobs[0] ?? assert.fail('no job')
+      assert.deepEqual(job, { steps: 100, secondsPerStep: 0.5, rowsPerStep: 2, tokensPerRow: null })
+      assert.ok(seconds >= 0 && jobs.length === 1)
+      assert.deepEqual(await tx.jobDetails.pastJobs('m', { gpuCount: 3, limit: 1000 }), [])
     }))
 
   test('the waiting stand in the order in which slots are granted', () =>

@@ -47,7 +47,7 @@ suite('trackers', () => {
       assert.deepEqual([again?.runId, again?.sentStep], ['run', 30])
     }))
 
-  test('of one account are never more under way than it may have', () =>
+  test('are under way at most as many at once as an account may have', () =>
     sandbox(async (tx) => {
       const [greedy, other] = [await anAccount(tx), await anAccount(tx)]
       for (let each = 0; each < 3; each++) await openJob(tx, greedy, tracked(3))

@@ -24,7 +24,7 @@ suite('replicas of a model server', async () => {
   async function open(generation = 1, baseModel = `test-${randomUUID()}`) {
     opened.push(baseModel)
     const tokenHash = sha256(`${baseModel} ${generation}`)
-    await modelServers.openGeneration({ baseModel, generation, tokenHash })
+    await modelServers.openLaunch({ baseModel, generation, tokenHash })
     return { baseModel, generation, tokenHash }
   }
   const report = (tokenHash: Uint8Array, instance: string, url = `http://${instance}:8000`) =>
@@ -54,7 +54,7 @@ suite('replicas of a model server', async () => {
     assert.equal(await told(), null)
   })
 
-  test('only what is new wakes those who wait', async () => {
+  test('wakes waiting callers by news only', async () => {
     const notifications = listenToNotifications(databaseUrl)
     let count = 0
     notifications.on('model_servers', () => (count += 1))
@@ -75,7 +75,7 @@ suite('replicas of a model server', async () => {
     await notifications.close()
   })
 
-  test('one that leaves takes its row, and nobody else’s', async () => {
+  test('removes the row of a replica that leaves, and no other row', async () => {
     const { baseModel, generation, tokenHash } = await open()
     for (const instance of ['a', 'b', 'c']) await report(tokenHash, instance)
     assert.equal(await modelServers.removeReplica(tokenHash, 'a'), true)
@@ -96,7 +96,7 @@ suite('replicas of a model server', async () => {
     assert.equal(rows.length, 0)
   })
 
-  test('one that is opened late takes nothing back from a newer one, nor from itself', async () => {
+  test('a late launch takes nothing back from a newer launch, nor from itself', async () => {
     const { baseModel, tokenHash } = await open(2)
     await report(tokenHash, 'a')
     for (const late of [1, 2]) await open(late, baseModel)
@@ -118,7 +118,7 @@ suite('replicas of a model server', async () => {
     assert.deepEqual(await served(baseModel), { state: 'stopping', urls: [] })
   })
 
-  test('what a start waits for is said until it is ready', async () => {
+  test('reports the reason of a wait until the server is ready', async () => {
     const { baseModel, generation, tokenHash } = await open()
     const wait = { reason: 'unschedulable', message: 'No node has enough memory free.' }
     await modelServers.noteWait({ baseModel, generation: 2 }, wait)
@@ -132,7 +132,7 @@ suite('replicas of a model server', async () => {
     assert.equal((await modelServers.find(baseModel))?.message, null)
   })
 
-  test('one that has said nothing for 90 seconds is told apart', async () => {
+  test('marks a replica that has been silent for 90 seconds', async () => {
     const { baseModel, tokenHash } = await open()
     await report(tokenHash, 'a')
     await report(tokenHash, 'b')

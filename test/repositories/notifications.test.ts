@@ -13,7 +13,7 @@ const ready = message('Z', Buffer.from('I'))
 const welcome = Buffer.concat([message('R', Buffer.alloc(4)), ready])
 const refusal = Buffer.concat([message('E', Buffer.from('SERROR\0C25006\0Mcannot LISTEN during recovery\0\0')), ready])
 
-test('a connection that may not listen, as that of a standby, is ended before the next one', async (t) => {
+test('a connection that may not listen, as to a standby, is closed before the next', async (t) => {
   const open = new Set<Socket>()
   const mostOpen = { count: 0 }
   const standby = createServer((socket) => {

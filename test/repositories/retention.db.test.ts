@@ -127,7 +127,7 @@ suite('retention', () => {
       assert.deepEqual(await states(), [['open'], ['open']])
     }))
 
-  test('of an ended job of few checkpoints, what was never committed or is corrupt goes, a saved model too', () =>
+  test('removes uncommitted and corrupt artifacts of an ended job with few checkpoints, models too', () =>
     sandbox(async (tx) => {
       const { jobId, upload } = await jobWithUploads(tx)
       const kept = await upload('model', 'committed')
@@ -148,7 +148,7 @@ suite('retention', () => {
       assert.ok(await tx.artifacts.find(jobId, kept))
     }))
 
-  test('a complete job keeps as many checkpoints as it was told to, an ended one at least those of a resume', () =>
+  test('a complete job keeps as many checkpoints as it asked for, an ended job at least those of a resume', () =>
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       for (const [keep, status, expected] of [
@@ -183,7 +183,7 @@ suite('retention', () => {
       }
     }))
 
-  test('what an attempt is still uploading stays, however long that takes', () =>
+  test('keeps the uploads of a running attempt, however long they take', () =>
     sandbox(async (tx) => {
       const { jobId, upload } = await jobWithUploads(tx)
       for (const kind of ['checkpoint', 'model'] as const) await upload(kind, 'uploading')

@@ -58,7 +58,7 @@ suite('a database behind a network that swallows', async () => {
     })
   })
 
-  test('a listener whose connection has died makes a new one', async () => {
+  test('a listener whose connection has died opens a new connection', async () => {
     const notifications = listenToNotifications(url, timeouts)
     after(() => notifications.close())
     let woken = 0

@@ -61,7 +61,7 @@ suite('searches of stored rows', () => {
   const queries = Array.from({ length: 10 }, (_, at) => vectorOf(1000 + at, [1, 0.2]))
 
   // The first test, because connections report their scans late.
-  test('an id with many rows is searched with the index, one with few is not', async () => {
+  test('an id with many rows is searched with the index, an id with few rows is not', async () => {
     const before = await scansOfIndex()
     const one = connectStoredRowSearch(databaseUrl, { ...search, exactRows: 350 })
     await one.nearest(mine, queries, 3)
@@ -71,7 +71,7 @@ suite('searches of stored rows', () => {
     await until('one scan for each prompt', async () => (await scansOfIndex()) - before === queries.length)
   })
 
-  test('the index finds what a comparison with every row finds', async () => {
+  test('the index finds the same rows as a comparison with every row', async () => {
     const [exact, indexed] = [await byRow.nearest(mine, queries, 3), await byIndex.nearest(mine, queries, 3)]
     const found = exact.flatMap((rows, at) => rows.filter(({ text }) => indexed[at]?.some((hit) => hit.text === text)))
     assert.equal(exact.flat().length, 30)
@@ -99,7 +99,7 @@ suite('searches of stored rows', () => {
     await hasty.close()
   })
 
-  test('rows of an id are counted whoever adds or removes them, also twice and at once', async () => {
+  test('rows of an id are counted after every addition and removal, also twice and at once', async () => {
     const place = { accountId: (await database.accounts.create('count')).id, collection: 'docs' }
     const row = (text: string) => ({ hash: Buffer.from(text), item: [], text })
     assert.equal(await database.storedRows.count(place), 0)

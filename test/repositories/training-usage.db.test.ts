@@ -19,7 +19,7 @@ const attempts = [
 /** The second and the third attempt start from the checkpoint of this time. */
 const startedFrom = at(10)
 
-suite('what attempts have cost, by cause', async () => {
+suite('the cost of attempts, by cause', async () => {
   // Repositories cannot write these times. The transaction is never committed.
   const client = new pg.Client({ connectionString: connection().databaseUrl })
   await client.connect()

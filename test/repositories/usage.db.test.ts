@@ -21,7 +21,7 @@ suite('batches of usage', () => {
     return line?.prompts ?? 0
   }
 
-  test('one that is sent again adds nothing, not even while the first is still being written', async () => {
+  test('a repeated batch adds nothing, not even while the first is still being written', async () => {
     const { id } = await database.accounts.create('usage')
     const [writer, other] = [randomUUID(), randomUUID()]
     const add = (by: string, batch: number, prompts: number) =>
@@ -33,7 +33,7 @@ suite('batches of usage', () => {
     assert.equal(await promptsOf(database, id), 111)
   })
 
-  test('who wrote them is forgotten by age, and what they wrote is not', () =>
+  test('forget their writers by age, and keep the counts', () =>
     sandbox(async (tx) => {
       const { id } = await tx.accounts.create('usage')
       const first = { writer: randomUUID(), batch: 1, entries: batchOf(id, 1) }

@@ -40,7 +40,7 @@ suite('the rows of webhooks', async () => {
       assert.ok((await tx.webhookDeliveries.claimEndpoints(1000)).some((each) => each.id === id))
     }))
 
-  test('of a job only its oldest is due; the others wait as long as that', () =>
+  test('only the oldest event of a job is due; the others wait as long', () =>
     sandbox(async (tx) => {
       const id = await endpointWithEvents(tx, 3)
       const [claimed] = (await tx.webhookDeliveries.claimEndpoints(1000)).filter((each) => each.id === id)

@@ -41,7 +41,7 @@ test('a key in use is looked up before its time is over, and its requests do not
   assert.equal(lookUps.length, 3)
 })
 
-test('what is known of a key is never used for longer than a second, whatever became of the next look-up', async () => {
+test('uses a looked-up key for at most a second, also when the next look-up hangs or fails', async () => {
   for (const end of ['pending', 'failed', 'revoked'] as const) {
     const { live, lookUps, clock, call } = startKey()
     const first = call()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Ctx } from '../../src/services/context.ts'
 import { once } from '../../src/services/idempotency.ts'
 
-test('a request keeps its key for as long as it works, and no longer', async ({ mock }) => {
+test('a request keeps its key while it works, and no longer', async ({ mock }) => {
   mock.timers.enable({ apis: ['setInterval'] })
   let renewals = 0
   const idempotencyKeys = {

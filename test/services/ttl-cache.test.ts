@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTtlCache } from '../../src/services/ttl-cache.ts'
 
-test('what was forgotten stays so, though an answer from before comes in later', async () => {
+test('keeps an entry forgotten when an older answer arrives later', async () => {
   const clock = { nowMs: 0 }
   const cache = createTtlCache<string>(() => clock.nowMs)
   assert.equal(await cache.get('key', () => Promise.resolve('old')), 'old')

@@ -35,7 +35,7 @@ suite('an object in parts', async () => {
     return key
   }
 
-  test('has the bytes of its parts, whatever their order and however often they and the end were sent', async () => {
+  test('has the bytes of its parts in any order, also when parts and end are sent again', async () => {
     const key = aKey()
     const urls = await storage.presignPodParts(key, bytes.length)
     assert.equal(urls.length, 3)
@@ -47,7 +47,7 @@ suite('an object in parts', async () => {
     assert.equal(await dropUnfinished(), 0)
   })
 
-  test('that lacks a part is none, and its parts are dropped', async () => {
+  test('is not made when a part is missing, and its parts are dropped', async () => {
     const key = aKey()
     await put(await storage.presignPodParts(key, bytes.length), 1, 3)
     await storage.joinPodParts(key, bytes.length)
@@ -55,7 +55,7 @@ suite('an object in parts', async () => {
     assert.equal(await dropUnfinished(), 0)
   })
 
-  test('that nobody finishes is dropped with its URLs by the sweep', async () => {
+  test('is dropped with its URLs by the sweep when it stays unfinished', async () => {
     const urls = await storage.presignPodParts(aKey(), bytes.length)
     await put(urls, 1)
     assert.equal(await storage.abortStaleUploads(3_600_000), 0)
@@ -80,7 +80,7 @@ suite('an object in parts', async () => {
     assert.equal(await dropUnfinished(), 0)
   })
 
-  test('whose copy breaks off leaves neither copy nor parts', async () => {
+  test('leaves neither copy nor parts when a copy breaks off', async () => {
     const { hostname, port } = new URL(endpoint)
     const options = { endPoint: hostname, port: Number(port), useSSL: false, region: 'us-east-1', accessKey, secretKey }
     const target = { client: new MultipartClient({ ...options, pathStyle: true }), bucket, key: aKey() }
@@ -106,7 +106,7 @@ suite('an object in parts', async () => {
     assert.equal(await dropUnfinished(), 0)
   })
 
-  test('that a process has left unfinished is dropped by its key', async () => {
+  test('is dropped by its key when a process has left it unfinished', async () => {
     const key = aKey()
     await put(await storage.presignPodParts(key, bytes.length), 1)
     for (let repeat = 0; repeat < 2; repeat++) await storage.dropUnfinished(key)

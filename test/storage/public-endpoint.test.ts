@@ -20,7 +20,7 @@ test("users' URLs name the public address, pods' the store's own", async () => {
   assert.equal(storage.urlPrefix, 'https://files.example.com/anneal/')
 })
 
-test('without one all name the same', async () => {
+test('without a public endpoint all URLs name the same host', async () => {
   const storage = createStorage(settings)
   assert.equal(await hostOf(storage.presignUpload('a/b')), 'store.internal:9000')
   assert.equal(storage.urlPrefix, 'http://store.internal:9000/anneal/')

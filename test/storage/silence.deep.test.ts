@@ -45,7 +45,7 @@ suite('an object store behind a network that swallows', async () => {
       await untilSucceeds(() => storage.check())
     })
 
-  test('an object that stops midway ends its reader; one that is read slowly does not', async () => {
+  test('an object that stops midway ends its reader; slow reading does not', async () => {
     const slow = await storage.read(key)
     assert.ok(slow)
     let sizeBytes = 0

@@ -22,7 +22,7 @@ for (const hours of [6, -6])
       assert.ok(Math.abs(signedAtMs(url) - nowMs) < 60_000, url)
   })
 
-test('a store that refuses what we sign is an outage: nothing is missing, and nobody asked for something wrong', async (t) => {
+test('a store that refuses our signatures is an outage, not a missing object or a bad request', async (t) => {
   const body = '<Error><Code>AccessDenied</Code><Message>no</Message></Error>'
   const { storage } = await startSmallStore(t, (_request, response) => response.writeHead(403).end(body))
   for (const ask of [() => storage.stat('a'), () => storage.read('a'), () => storage.write('a', Buffer.from('b'))])

@@ -68,7 +68,7 @@ suite('a workflow of another namespace', async () => {
     assert.equal(job.resume_count, 0)
   })
 
-  test('has its cancel reach the job, and learns of it when the job has ended', async () => {
+  test('has its cancel reach the job, and is told when the job has ended', async () => {
     const caller = await begin<FineTuned>('tune', 'tune-2', order(100_000))
     await eventually(async () => (await newestJob())?.status === 'TRAINING MODEL')
     await caller.cancel()

@@ -88,7 +88,7 @@ suite('a Temporal behind TLS', () => {
     assert.deepEqual([...new Set(clients)], ['client'])
   })
 
-  test('is not spoken to without one, nor when its own is not trusted', async () => {
+  test('is not reached without a client certificate, nor with an untrusted server certificate', async () => {
     await assert.rejects(register(trusting()), { code: 3, stderr: /does not answer/ })
     await assert.rejects(register({ ...trusting(), ...asWorker(), TEMPORAL_TLS_SERVER_NAME: 'else.example' }), {
       code: 3,

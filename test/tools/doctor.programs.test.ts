@@ -16,7 +16,7 @@ function patient() {
   return { ...machine, home, examine }
 }
 
-test('says what is missing on a machine with nothing, each with its next step', async () => {
+test('names each missing thing of a bare machine with its next step', async () => {
   const { examine, dir, remove } = patient()
   const { code, output } = await examine()
   assert.equal(code, 1)
@@ -35,7 +35,7 @@ test('a Python that is too old does not count', async () => {
   remove()
 })
 
-test('an index that a proxy refuses is named, with what it said', async () => {
+test("an index that a proxy refuses is named, with the proxy's answer", async () => {
   const { examine, install, remove } = patient()
   install(
     'python3',

@@ -24,7 +24,7 @@ function startTaker(path: string) {
   return { child, said: text(child.stdout) }
 }
 
-test('of several processes that find the same stale lock, one takes it', async () => {
+test('a single process takes a stale lock that several find', async () => {
   const home = makeHome()
   const path = join(home.dir, 'lock')
   writeFileSync(path, JSON.stringify({ pid: 999_999_999, startTime: 'gone' }))

@@ -14,7 +14,7 @@ test('finds nothing to do, and says nothing, when everything is done', async () 
   assert.deepEqual(await runNode(['tools/setup.mjs', '--check'], env), { code: 0, output: '' })
 })
 
-test('without Go and without Python, it says how to get the S3 server', async () => {
+test('without Go and without Python, the error says how to get the S3 server', async () => {
   const machine = bareMachine()
   const { code, output } = await machine.setUp('s3')
   assert.equal(code, 1)
@@ -33,7 +33,7 @@ test('a Go that is too old is not used, and the error says so', async () => {
   machine.remove()
 })
 
-test('without Python 3.11 or later, it says how to get it', async () => {
+test('without Python 3.11 or later, the error says how to get Python', async () => {
   const machine = bareMachine()
   machine.install('python3', 'echo cpython 3 10 /usr/bin/python3')
   const { code, output } = await machine.setUp('python')
@@ -114,7 +114,7 @@ test('PyTorch without CUDA is taken from an index that answers, once its sums ar
   machine.remove()
 })
 
-test('without CUDA, the lock loses PyTorch and what only its CUDA build needs', async () => {
+test('without CUDA, the lock loses PyTorch and the packages of its CUDA build', async () => {
   const machine = bareMachine()
   process.env['ANNEAL_TORCH_BACKEND'] = 'cpu'
   const { leaveOut } = await chooseTorch()

@@ -51,7 +51,7 @@ suite('batches', async () => {
     return count
   }
 
-  test('of an account with a long line do not hold up those of another', async () => {
+  test('are not held up by another account with many waiting', async () => {
     const ended: string[] = []
     const activities = {
       runBatchChunk: async ({ batchId }: { batchId: string }) => void ended.push(batchId),

@@ -53,7 +53,7 @@ describe('the workflow of a model server', () => {
     assert.equal((await first.handle.describe()).status.name, 'RUNNING')
   })
 
-  it('stops a server that nobody uses, and completes; the next wake starts it again', async () => {
+  it('stops an idle server and completes; the next wake starts the server again', async () => {
     const { handle, pid, generation: served } = await startServer(700)
     assert.match(String(await handle.result()), /stopped: not used/)
     assert.ok(!isAlive(pid))

@@ -40,7 +40,7 @@ def test_an_account_waits_for_one_piece_of_another() -> None:
     play(story)
 
 
-def test_who_leaves_holds_up_nobody() -> None:
+def test_a_cancelled_caller_holds_up_no_other() -> None:
     async def story() -> None:
         turns, order = AccountThreads("test"), list[str]()
         event, first = await held(turns, "a")

@@ -55,7 +55,7 @@ async def load(store: AdapterStore, folder: Path, name: str) -> None:
     await store.load_folder(name, name)
 
 
-def test_one_in_use_takes_no_new_requests_once_its_place_is_wanted_and_goes_with_its_last(
+def test_an_adapter_in_use_takes_no_new_requests_once_its_place_is_wanted_and_goes_with_its_last(
     run: Callable[..., None], tmp_path: Path
 ) -> None:
     async def story(store: AdapterStore, engine: Engine) -> None:
@@ -75,7 +75,7 @@ def test_one_in_use_takes_no_new_requests_once_its_place_is_wanted_and_goes_with
     run(story)
 
 
-def test_who_waits_longest_is_next(run: Callable[..., None], tmp_path: Path) -> None:
+def test_the_longest_waiter_is_next(run: Callable[..., None], tmp_path: Path) -> None:
     async def story(store: AdapterStore, engine: Engine) -> None:
         loaded: list[str] = []
 
@@ -109,7 +109,7 @@ def test_a_fresh_one_stays_until_those_who_had_it_loaded_can_use_it(run: Callabl
     run(story, stay_s=0.3)
 
 
-def test_who_finds_no_place_in_time_is_refused_and_takes_none(run: Callable[..., None], tmp_path: Path) -> None:
+def test_a_load_that_finds_no_place_in_time_is_refused_and_takes_none(run: Callable[..., None], tmp_path: Path) -> None:
     async def story(store: AdapterStore, engine: Engine) -> None:
         await load(store, tmp_path, "a")
         with store.use("a"), pytest.raises(ApiError) as refusal:
@@ -138,7 +138,7 @@ def put(store: AdapterStore, name: str, account: str, size: int) -> Awaitable[No
     return store._load(name, Path(name), None, Place(account, size))
 
 
-def test_an_account_makes_room_for_its_own_and_never_takes_another_ones_share(tmp_path: Path) -> None:
+def test_an_account_makes_room_within_its_share_and_never_takes_the_share_of_another(tmp_path: Path) -> None:
     async def story() -> None:
         store = AdapterStore(Engine(), tmp_path, EngineMetrics(), max_loaded=100, max_bytes=100, room_wait_s=60)
         await put(store, "other", "other", 50)
@@ -155,7 +155,7 @@ def test_an_account_makes_room_for_its_own_and_never_takes_another_ones_share(tm
     asyncio.run(without_stay(story))
 
 
-def test_many_small_adapters_count_as_well_as_a_few_large_ones(tmp_path: Path) -> None:
+def test_many_small_adapters_count_as_a_few_large_adapters(tmp_path: Path) -> None:
     async def story() -> None:
         store = AdapterStore(Engine(), tmp_path, EngineMetrics(), max_loaded=4, max_bytes=1000, room_wait_s=60)
         await put(store, "large", "other", 400)

@@ -171,7 +171,7 @@ WAYS = [way for way in vars(Broken) if not way.startswith("_")]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_no_adapter_of_this_base_is_refused_and_harms_nothing(
+def test_refuses_a_broken_or_foreign_adapter_and_keeps_serving(
     tiny: RunningServer, host: FileHost, reference: ReferenceAdapters, way: str
 ) -> None:
     good, files = reference.make(8)

@@ -27,7 +27,7 @@ def accounts_of(rows: list[Row]) -> dict[str, int]:
     return dict(Counter(row.request.account for row in rows))
 
 
-def test_accounts_share_the_batch_whatever_they_have_waiting() -> None:
+def test_accounts_share_the_batch_however_many_requests_wait() -> None:
     admission = Admission(16, Pace(), Deficits())
     for _ in range(5):
         waiting(admission, "many", 100)
@@ -153,7 +153,7 @@ def test_an_account_whose_rows_end_with_the_read_does_not_starve_others() -> Non
     assert next(row.request.account for row in admission.choose([])) == "idle"
 
 
-def test_the_deficit_of_an_account_that_was_alone_is_bounded() -> None:
+def test_bounds_the_deficit_of_an_account_that_was_alone() -> None:
     deficits = Deficits()
     deficits.charge({"greedy"}, 3600.0)
     deficits.reduce(MOST_DEFICIT_S)

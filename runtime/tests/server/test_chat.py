@@ -46,7 +46,7 @@ def test_a_conversation_is_read_by_the_models_template(tiny: RunningServer) -> N
 
 
 @pytest.mark.parametrize("messages", [[], "hello", [{"role": "user"}], [{"role": "user", "content": 7}], [7]])
-def test_what_is_no_conversation_is_refused(tiny: RunningServer, messages: Any) -> None:
+def test_refuses_messages_that_are_no_conversation(tiny: RunningServer, messages: Any) -> None:
     status, answer = chat(tiny, messages)
     assert (status, answer["error"]["param"]) == (400, "messages")
 
@@ -84,7 +84,7 @@ def test_a_conversation_is_streamed_alike(tiny: RunningServer) -> None:
     assert {chunk["object"] for chunk in chunks} == {"chat.completion.chunk"}
 
 
-def test_what_is_refused_is_refused_before_a_stream_begins(tiny: RunningServer) -> None:
+def test_refuses_a_request_before_its_stream_begins(tiny: RunningServer) -> None:
     body = {"model": "anneal-tiny", "prompt": "word " * 2000, "stream": True}
     assert tiny.client.post("/v1/completions", body)[0] == 400
     assert tiny.client.post("/v1/completions", {**body, "model": "none"})[0] == 404

@@ -14,13 +14,13 @@ def test_greedy_answers_of_a_batch_equal_one_by_one_generation(
     assert [choice["text"] for choice in answers] == [reference.generate(prompt) for prompt in asked]
 
 
-def test_one_prompt_alone_answers_as_in_a_batch(tiny: RunningServer) -> None:
+def test_a_prompt_alone_answers_as_in_a_batch(tiny: RunningServer) -> None:
     asked = prompts(6, seed=1)
     together = tiny.client.texts(asked, max_tokens=24)
     assert [tiny.client.texts(prompt, max_tokens=24)[0] for prompt in asked] == together
 
 
-def test_a_seed_gives_the_same_answer_whatever_else_is_in_the_batch(tiny: RunningServer) -> None:
+def test_a_seed_gives_the_same_answer_in_any_batch(tiny: RunningServer) -> None:
     asked = prompts(20, seed=2)
     options = {"temperature": 1.0, "top_p": 0.9, "seed": 11, "max_tokens": 24}
     together = tiny.client.texts(asked, **options)

@@ -57,7 +57,7 @@ def test_a_huge_body_is_read_without_holding_up_others(tiny: RunningServer) -> N
     assert tiny.client.call("POST", "/v1/completions", raw=huge)[0] == 404
 
 
-def test_metrics_count_what_happened(tiny: RunningServer) -> None:
+def test_metrics_count_requests_and_tokens(tiny: RunningServer) -> None:
     name = "anneal_model_server_generated_tokens_total"
     before = tiny.client.metric(name)
     tiny.client.complete(["a", "b"], max_tokens=5)

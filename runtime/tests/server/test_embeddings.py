@@ -20,7 +20,7 @@ def dot(left: list[float], right: list[float]) -> float:
     return sum(a * b for a, b in zip(left, right, strict=True))
 
 
-def test_like_sentences_lie_nearer_than_unlike_ones(minilm: RunningServer) -> None:
+def test_like_sentences_lie_nearer_than_unlike_sentences(minilm: RunningServer) -> None:
     vectors = minilm.client.embed([text for pair in LIKE_PAIRS for text in pair], "all-minilm-l6-v2")
     for pair in range(3):
         like = dot(vectors[2 * pair], vectors[2 * pair + 1])

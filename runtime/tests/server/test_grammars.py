@@ -14,7 +14,7 @@ def regex(text: str) -> Source:
     return Source("regex", text)
 
 
-def test_an_accounts_many_types_do_not_drive_out_another_ones_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accounts_many_types_do_not_drive_out_the_few_of_another_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grammar, "CACHED_GRAMMARS", 4)
     tokenizer = AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny")
     grammars = Grammars(tokenizer, len(tokenizer), [tokenizer.eos_token_id])
@@ -51,7 +51,7 @@ def lark(text: str) -> Source:
 
 
 @pytest.mark.parametrize("beginning", ["", '%llguidance {"no_forcing": false}\n', "\n%llguidance {}\n"])
-def test_a_grammar_of_a_caller_forces_no_text_however_often_it_repeats_one(beginning: str) -> None:
+def test_a_grammar_of_a_caller_forces_no_text_however_often_it_is_sent(beginning: str) -> None:
     tokenizer = AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny")
     grammars = Grammars(tokenizer, len(tokenizer), [tokenizer.eos_token_id])
     text = "abcdefgh" * 128

@@ -91,7 +91,7 @@ def anneal() -> Iterator[ServerReports]:
     fake.stop()
 
 
-def test_it_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerReports, tmp_path: Path) -> None:
+def test_listens_then_loads_then_reports_and_ends_on_sigterm(anneal: ServerReports, tmp_path: Path) -> None:
     anneal.answers = [500, 200]
     program = Program(anneal, tmp_path, spec_of(TINY))
     until(lambda: program.health() is not None)
@@ -131,7 +131,7 @@ def test_a_full_disk_under_its_log_does_not_keep_it_from_serving(anneal: ServerR
     assert program.process.exit_code() == exit_codes.TERMINATED
 
 
-def test_it_ends_at_once_when_it_is_fenced(anneal: ServerReports, tmp_path: Path) -> None:
+def test_ends_at_once_when_fenced(anneal: ServerReports, tmp_path: Path) -> None:
     anneal.answers = [410]
     program = Program(anneal, tmp_path, spec_of(MINILM))
     assert program.process.exit_code() == exit_codes.FENCED, program.process.log
@@ -144,7 +144,7 @@ def test_a_stuck_thread_does_not_keep_it_alive(anneal: ServerReports, tmp_path: 
 
 
 @pytest.mark.slow
-def test_it_ends_when_its_reports_do(anneal: ServerReports, tmp_path: Path) -> None:
+def test_ends_when_its_reports_fail(anneal: ServerReports, tmp_path: Path) -> None:
     # Whatever it is: here what nobody has foreseen of an address.
     program = Program(anneal, tmp_path, spec_of(MINILM), ANNEAL_INTERNAL_URL="gopher://nowhere")
     assert program.process.exit_code() == exit_codes.CODE_ERROR, program.process.log
@@ -167,7 +167,7 @@ def test_a_sigterm_while_loading_ends_it(anneal: ServerReports, tmp_path: Path) 
         ({"name": "x"}, exit_codes.CODE_ERROR),
     ],
 )
-def test_what_cannot_be_loaded_ends_it_with_a_sentence(
+def test_ends_with_a_sentence_when_the_model_cannot_be_loaded(
     anneal: ServerReports, tmp_path: Path, spec: dict[str, Any], code: int
 ) -> None:
     program = Program(anneal, tmp_path, spec)

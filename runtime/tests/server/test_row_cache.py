@@ -31,7 +31,7 @@ def contents(cache: RowCache) -> list[list[float]]:
     return [keys[row, 0, :, 0][mask[row]].tolist() for row in range(mask.shape[0])]
 
 
-def test_rows_keep_their_columns_whoever_joins_and_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_keep_their_columns_when_others_join_and_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     # New memory may hold anything. NaN is the worst: a mask counts it, and a pass spreads it to other numbers.
     monkeypatch.setattr(torch.Tensor, "new_empty", lambda like, *size: like.new_full(size, float("nan")))
     pick = random.Random(5)

@@ -40,7 +40,7 @@ def test_greedy_and_nucleus_answers_are_valid_too(tiny: RunningServer) -> None:
             assert re.fullmatch(RECORD, text), text
 
 
-def test_what_is_forced_needs_no_sampling(tiny: RunningServer) -> None:
+def test_forced_text_needs_no_sampling(tiny: RunningServer) -> None:
     assert tiny.client.texts("a", max_tokens=60, **typed(r'\{"the only answer":"there is"\}')) == [
         '{"the only answer":"there is"}'
     ]
@@ -120,7 +120,7 @@ def test_typed_answers_are_the_same_if_others_have_their_turn_in_each_step(
     assert list(one_by_one) == expected
 
 
-def test_two_hundred_new_types_delay_a_known_one_by_no_pass(
+def test_two_hundred_new_types_delay_a_known_type_by_no_pass(
     tiny: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tiny.engine.generator is not None

@@ -143,7 +143,7 @@ def test_a_process_that_hangs_holds_the_others_for_a_bounded_time(anneal: FakeAn
     assert (anneal.artifact("checkpoint") or {})["step"] >= 10
 
 
-def test_one_node_ends_with_the_code_of_the_process_that_broke_it(anneal: FakeAnneal, tmp_path: Path) -> None:
+def test_a_node_ends_with_the_code_of_the_process_that_died(anneal: FakeAnneal, tmp_path: Path) -> None:
     assign(anneal, make_rows(17), **ENDLESS)
     trainer = start_trainer(anneal.url, tmp_path, ANNEAL_PROCESSES="2")
     anneal.wait_for(lambda: 10 in anneal.steps)

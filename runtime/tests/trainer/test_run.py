@@ -83,7 +83,7 @@ def test_epochs_replace_steps(anneal: FakeAnneal, tmp_path: Path) -> None:
     assert max(anneal.steps) == 6 and anneal.steps[6]["epoch"] == 2.0
 
 
-def test_says_what_it_could_not_honour(anneal: FakeAnneal, tmp_path: Path) -> None:
+def test_notes_the_arguments_that_could_not_be_honoured(anneal: FakeAnneal, tmp_path: Path) -> None:
     rows = [*make_rows(3), {"input": "A long one. " * 400, "output": "Yes."}]
     assign(anneal, rows, max_steps=2, max_length=4096, optim="lion_8bit", target_modules="no_such_layer", beam_count=3)
     assert start_trainer(anneal.url, tmp_path).exit_code() == 0
@@ -97,7 +97,7 @@ def test_says_what_it_could_not_honour(anneal: FakeAnneal, tmp_path: Path) -> No
     assert anneal.truncated_rows == 1
 
 
-def test_evaluate_mode_reports_what_the_training_attempt_would_have(anneal: FakeAnneal, tmp_path: Path) -> None:
+def test_evaluate_mode_reports_the_same_as_the_training_attempt(anneal: FakeAnneal, tmp_path: Path) -> None:
     assign(anneal, make_rows(4), max_steps=10)
     assert start_trainer(anneal.url, tmp_path / "train").exit_code() == 0
     evaluated, anneal.evaluation = anneal.evaluation, None
@@ -109,7 +109,7 @@ def test_evaluate_mode_reports_what_the_training_attempt_would_have(anneal: Fake
     assert "artifacts" not in anneal.calls and "steps" not in anneal.calls
 
 
-def test_without_its_environment_it_says_which_variable_is_missing() -> None:
+def test_a_missing_environment_variable_is_named() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "anneal_runtime.trainer"],
         env={"PYTHONPATH": str(ROOT / "runtime"), "PATH": os.environ["PATH"]},

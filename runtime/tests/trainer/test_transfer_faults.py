@@ -21,7 +21,7 @@ def test_a_lost_answer_changes_nothing(anneal: FakeAnneal, tmp_path: Path, route
 
 
 @pytest.mark.parametrize(("status", "code"), [(409, "artifact_incomplete"), (404, "not_found")])
-def test_an_artifact_that_is_incomplete_or_gone_is_uploaded_again_as_a_new_one(
+def test_an_incomplete_or_missing_artifact_is_uploaded_again_as_a_new_artifact(
     anneal: FakeAnneal, tmp_path: Path, status: int, code: str
 ) -> None:
     assign(anneal, make_rows(4), max_steps=2)

@@ -90,13 +90,13 @@ def complete(client: Client, prompt: Any, **more: Any) -> tuple[int, Any]:
     return client.post("/v1/completions", {"model": MODEL, "prompt": prompt, "max_tokens": 8, **more})
 
 
-def test_it_starts_without_torch() -> None:
+def test_starts_without_torch() -> None:
     """Torch takes seconds to import and the memory of a small model."""
     program = "import sys, anneal_runtime.server.__main__; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY / "runtime").returncode == 0
 
 
-def test_it_waits_for_vllm_tries_it_out_with_a_typed_answer_and_reports(
+def test_waits_for_vllm_then_tries_a_typed_answer_and_reports(
     anneal: ServerReports, vllm: FakeVllm, tmp_path: Path
 ) -> None:
     vllm.healthy = False
@@ -114,7 +114,7 @@ def test_it_waits_for_vllm_tries_it_out_with_a_typed_answer_and_reports(
 
 
 @pytest.mark.parametrize("version", ["0.11.2", f"0.{NEWEST[1] + 1}.0", "1.0", "dev"])
-def test_a_version_that_it_does_not_know_is_refused(anneal: ServerReports, tmp_path: Path, version: str) -> None:
+def test_refuses_an_unknown_version_of_vllm(anneal: ServerReports, tmp_path: Path, version: str) -> None:
     vllm = FakeVllm(MODEL, version)
     code, output = Agent(anneal, vllm, tmp_path).wait()
     vllm.stop()
@@ -137,7 +137,7 @@ def test_a_vllm_that_does_not_hold_to_grammars_or_serves_another_model_is_refuse
 
 
 @pytest.mark.parametrize("path,status", [("/version", 503), ("/v1/models", 429), ("/v1/completions", 500)])
-def test_a_vllm_that_fails_for_now_is_not_taken_for_an_unknown_one(
+def test_a_failing_vllm_is_not_taken_for_an_unknown_version(
     anneal: ServerReports, vllm: FakeVllm, tmp_path: Path, path: str, status: int
 ) -> None:
     vllm.fails[path] = status
@@ -145,7 +145,7 @@ def test_a_vllm_that_fails_for_now_is_not_taken_for_an_unknown_one(
     assert anneal.reports == []
 
 
-def test_it_ends_when_vllm_does(anneal: ServerReports, vllm: FakeVllm, tmp_path: Path) -> None:
+def test_ends_when_vllm_ends(anneal: ServerReports, vllm: FakeVllm, tmp_path: Path) -> None:
     agent = Agent(anneal, vllm, tmp_path)
     until(lambda: anneal.reports)
     vllm.healthy = False
@@ -274,7 +274,7 @@ def test_a_vllm_that_fails_for_now_does_not_refuse_the_adapter(
     assert client.call("PUT", "/agent/v1/adapters/later", {"files": good})[0] == 200
 
 
-def test_what_is_not_a_sound_adapter_never_reaches_vllm(
+def test_an_unsound_adapter_never_reaches_vllm(
     client: Client, vllm: FakeVllm, host: FileHost, reference: ReferenceAdapters
 ) -> None:
     files = reference.make(22)[1]

@@ -18,7 +18,7 @@ export const apiKeyRoutes = [
     response: KeyMade,
     async handle({ caller: admin, body: { account_id: accountId, name, scopes, expires_at: expiresAt } }) {
       const made = await createApiKey({ admin, input: { accountId, name, scopes, expiresAt } })
-      return { ...madeApiKey(made), ...owner(made.apiKey) }
+      return { ...madeApiKey(made), ...accountOf(made.apiKey) }
     },
   }),
   defineRoute({
@@ -45,7 +45,7 @@ export const apiKeyRoutes = [
     response: KeyRevoked,
     async handle({ caller: admin, params: { key_id: id }, query: { descendants = false } }) {
       const revoked = await revokeApiKey({ admin, input: { id, descendants } })
-      return { ...revokedApiKey(revoked), ...owner(revoked.apiKey) }
+      return { ...revokedApiKey(revoked), ...accountOf(revoked.apiKey) }
     },
   }),
   defineRoute({
@@ -60,11 +60,11 @@ export const apiKeyRoutes = [
     response: KeyRotated,
     async handle({ caller: admin, params: { key_id: id }, body: { overlap_seconds: overlapSeconds } }) {
       const rotated = await rotateApiKey({ admin, input: { id, overlapSeconds } })
-      return { ...rotatedApiKey(rotated), ...owner(rotated.apiKey) }
+      return { ...rotatedApiKey(rotated), ...accountOf(rotated.apiKey) }
     },
   }),
 ]
 
-const owner = ({ accountId }: ApiKey) => ({ account_id: accountId })
+const accountOf = ({ accountId }: ApiKey) => ({ account_id: accountId })
 
-const shown = (apiKey: ApiKey) => ({ ...shownApiKey(apiKey), ...owner(apiKey) })
+const shown = (apiKey: ApiKey) => ({ ...shownApiKey(apiKey), ...accountOf(apiKey) })

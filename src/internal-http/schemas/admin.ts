@@ -36,9 +36,9 @@ export const AccountAnswer = z.object({
 })
 export const AccountList = z.object({ accounts: z.array(AccountAnswer), next: z.string().nullable() })
 export const AccountDeleted = z.object({ id: z.string(), deleted_objects: z.int(), deleted_jobs: z.int() })
-const owner = { account_id: z.string() }
-const KeyAnswer = ApiKeyAnswer.extend(owner)
+const account = { account_id: z.string() }
+const KeyAnswer = ApiKeyAnswer.extend(account)
 export const KeyList = z.object({ keys: z.array(KeyAnswer), next: z.string().nullable() })
-export const KeyMade = ApiKeyMade.extend(owner)
-export const KeyRotated = ApiKeyRotated.extend(owner)
-export const KeyRevoked = ApiKeyRevoked.extend(owner)
+export const KeyMade = ApiKeyMade.extend(account)
+export const KeyRotated = ApiKeyRotated.extend(account)
+export const KeyRevoked = ApiKeyRevoked.extend(account)

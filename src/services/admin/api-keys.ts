@@ -33,19 +33,19 @@ export async function createApiKey({
   admin: AdminCtx
   input: { accountId: string | null; name: string; scopes: Scope[]; expiresAt: Date | null }
 }): Promise<MadeApiKey> {
-  const owner = accountId ?? admin.accountId
-  if (owner === null)
+  const account = accountId ?? admin.accountId
+  if (account === null)
     throw invalidInput('account_id', 'account_id is required: send the id of the account that gets the key.')
-  await findAccount(admin, owner)
+  await findAccount(admin, account)
   if (input.expiresAt && input.expiresAt <= (await admin.deps.database.now()))
     throw invalidInput('expires_at', 'expires_at must be in the future.')
   await requireScopes(admin, input.scopes)
   return admin.deps.database.transaction(async (tx) => {
-    await tx.accounts.hold(owner)
+    await tx.accounts.hold(account)
     const expiresAt = endOfNewKey(admin, input.expiresAt, await latestEndOf(admin, tx))
-    const made = await make(admin, tx, { ...input, expiresAt, accountId: owner })
-    await requireRoomForKey(admin, tx, owner)
-    await recordAudit(tx, { ...admin, accountId: owner }, 'key.create', made.apiKey.id)
+    const made = await make(admin, tx, { ...input, expiresAt, accountId: account })
+    await requireRoomForKey(admin, tx, account)
+    await recordAudit(tx, { ...admin, accountId: account }, 'key.create', made.apiKey.id)
     return made
   })
 }
@@ -58,9 +58,9 @@ export async function listApiKeys({
   admin: AdminCtx
   input: { accountId: string | null; after: string | null; limit: number }
 }): Promise<{ apiKeys: ApiKey[]; next: string | null }> {
-  const owner = accountId ?? admin.accountId
-  if (owner !== null) await findAccount(admin, owner)
-  const apiKeys = await admin.deps.database.apiKeys.list(owner, { after, limit })
+  const account = accountId ?? admin.accountId
+  if (account !== null) await findAccount(admin, account)
+  const apiKeys = await admin.deps.database.apiKeys.list(account, { after, limit })
   if (!apiKeys) throw invalidInput('after', 'after must be the `next` of an earlier page.')
   return { apiKeys, next: apiKeys.length === limit ? (apiKeys.at(-1)?.id ?? null) : null }
 }

@@ -55,7 +55,7 @@ export async function createRequestBatch({
       promptsKey,
       itemCount: lineCount,
     }
-    // The owner may delete the file at any time.
+    // The account may delete the file at any time.
     return acceptBatch(ctx, { batch, storeItems: () => storage.copy(file.uploadKey, promptsKey), answer })
   })
   return findRequestBatch({ ctx, input: { batchId: id } })

@@ -4,20 +4,20 @@ import { askPrompts, createCompletion } from '../completions/create.ts'
 import type { ModelCtx } from '../context.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
 
-type Asker = Pick<ModelCtx, 'accountId' | 'apiKeyId'>
+type AccountKey = Pick<ModelCtx, 'accountId' | 'apiKeyId'>
 
 /** Completions and embeddings for batches and stored rows: the verbs of a single request, under the batch's key. */
 export function createBatchInference(deps: ModelCtx['deps']) {
   return {
     complete: (
-      { accountId, apiKeyId, ...input }: Asker & BatchCompletionInput & { modelName: string; prompts: string[] },
+      { accountId, apiKeyId, ...input }: AccountKey & BatchCompletionInput & { modelName: string; prompts: string[] },
       signal: AbortSignal,
     ) => {
       deps.activity.note(accountId)
       return createCompletion({ ctx: { deps, accountId, apiKeyId }, input: askPrompts(input), signal })
     },
     embed: (
-      { accountId, apiKeyId, ...input }: Asker & { modelName: string | null; texts: string[]; onLong?: OnLong },
+      { accountId, apiKeyId, ...input }: AccountKey & { modelName: string | null; texts: string[]; onLong?: OnLong },
       signal: AbortSignal,
     ) => {
       deps.activity.note(accountId)

@@ -5,7 +5,7 @@ import type { AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
 import type { Ctx } from '../context.ts'
 
-/** Jobs end and owners delete data; neither happens within seconds. */
+/** Jobs end and accounts delete data; neither happens within seconds. */
 const retryAfterSeconds = 60
 /** Smaller specs count nothing: see the migration `row_bytes`. */
 const largeSpecBytes = 8192

@@ -9,7 +9,7 @@ import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
 import { requireRoomNow } from '../limits/account-quotas.ts'
 import { askedGpus, resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
-const pastRuns = 20
+const pastJobs = 20
 
 export type TrainingEstimate = {
   /** Rows of the data set. */
@@ -52,7 +52,7 @@ export async function estimateTrainingJob({
     nodes: gpuConfig.nodes ?? 1,
     baseModel: entry,
   })
-  const past = await database.jobDetails.pastRuns(entry.name, { gpuCount, limit: pastRuns })
+  const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, limit: pastJobs })
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
   return {

@@ -49,7 +49,7 @@ export function modelServersConform(open: (t: TestContext) => ModelServerBackend
     assert.equal((await compute.probe({ name: spec.name, uid })).state, 'running')
   })
 
-  test('the next launch starts once the one before is terminated', async (t) => {
+  test('the next launch starts once the previous launch is terminated', async (t) => {
     const { compute, run } = await open(t)
     const [first, second] = [run('model-server-three', 1, serves), run('model-server-three', 2, serves)]
     const launched = await compute.launch(first)

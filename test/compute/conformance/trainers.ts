@@ -113,7 +113,7 @@ export function trainersConform(open: (t: TestContext) => TrainerBackend | Promi
     assert.equal((await compute.probe({ name })).state, 'running')
   })
 
-  test('list selects by label and shows states; removeEndedRuns forgets only what has ended', async (t) => {
+  test('list selects by label and shows states; removeEndedRuns forgets ended runs only', async (t) => {
     const { compute, run } = await open(t)
     const [ended, living] = ['ft-109-a1', 'ft-110-a1']
     await compute.launch(run(ended, 'exit 0', { labels: { job: '109' } }))
@@ -130,7 +130,7 @@ export function trainersConform(open: (t: TestContext) => TrainerBackend | Promi
     assert.deepEqual(await listed({ job: '110' }), [[living, '110', 'running']])
   })
 
-  test('a backend that cannot be asked reports unreachable, and then what happened meanwhile', async (t) => {
+  test('a silent backend is reported as unreachable, and its events once it answers', async (t) => {
     const { compute, run, cutOff } = await open(t)
     // On a busy machine a short run is over before the backend is cut off.
     for (const seconds of [3, 30, 300]) {

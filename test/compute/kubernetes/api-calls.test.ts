@@ -130,7 +130,7 @@ test('a pod that the cluster would never admit is refused before it is made, and
   await answers(refusal(403, 'pods "x" is forbidden: exceeded quota: small'))
 })
 
-test('what was ended before it was launched is not launched by this worker afterwards', async () => {
+test('does not launch a run that was ended before its launch', async () => {
   let nowMs = 0
   const tombstones = createLaunchTombstones(() => nowMs)
   const ended: string[] = []

@@ -45,7 +45,7 @@ test('the watcher ends a child that its program left', async (t) => {
   assert(state.state === 'failed' && state.exitCode === 3)
 })
 
-test('with watcher and program killed, the watching worker ends what they left', async (t) => {
+test('with watcher and program killed, the watching worker ends their processes', async (t) => {
   const home = testHome(t)
   const compute = shellCompute(home, { orphanGraceMs: 100 })
   await compute.launch(shellRun('ft-1-a1', "(echo child $(exec sh -c 'echo $PPID'); sleep 600) & wait"))

@@ -48,7 +48,7 @@ test('a run that fills its disk ends when it is asked to, and leaves the room it
   assert.deepEqual(await compute.probe(run), end)
 })
 
-test('one that fills its disk and ends by itself is known by its exit code once nothing of it lives', async (t) => {
+test('a run that fills its disk and ends keeps its exit code, once its last process is gone', async (t) => {
   const home = smallDisk(t)
   if (!home) return
   const compute = shellCompute(home, { orphanGraceMs: 2_000 })
@@ -64,7 +64,7 @@ test('one that fills its disk and ends by itself is known by its exit code once 
   assert(!lives(child) && !existsSync(workDir(home)))
 })
 
-test('one whose watcher is gone ends as well', async (t) => {
+test('terminates a run on a full disk whose watcher is gone', async (t) => {
   const home = smallDisk(t)
   if (!home) return
   const compute = shellCompute(home)
@@ -76,7 +76,7 @@ test('one whose watcher is gone ends as well', async (t) => {
   assert(!lives(pidOf(home, run.name)) && !existsSync(workDir(home)))
 })
 
-test('one on a disk that others fill ends too, a deaf one after its grace', async (t) => {
+test('terminates a run on a disk that others filled, a deaf run after its grace', async (t) => {
   const home = smallDisk(t)
   if (!home) return
   const compute = shellCompute(home)
@@ -88,7 +88,7 @@ test('one on a disk that others fill ends too, a deaf one after its grace', asyn
   assert.partialDeepStrictEqual(end, { state: 'failed', exitCode: null })
 })
 
-test('one that was never launched is over at once, and a launch that is under way starts nothing', async (t) => {
+test('terminates a run before its launch at once, and the late launch starts nothing', async (t) => {
   const home = smallDisk(t)
   if (!home) return
   const elsewhere = testHome(t)

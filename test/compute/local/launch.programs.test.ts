@@ -37,7 +37,7 @@ test('exit holds the exit code, and a run that ended stays as it is when launche
   assert.equal(runFile(home, 'ft-1-a3', 'signal'), 'SIGKILL')
 })
 
-test('a new worker adopts the run of one that was killed right after the launch', async (t) => {
+test('a new worker adopts the run of a worker that was killed right after the launch', async (t) => {
   const home = testHome(t)
   const child = spawn(process.execPath, [new URL('launch-and-die.ts', import.meta.url).pathname, home, 'ft-1-a1'], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -73,7 +73,7 @@ test('a killed prepared process is replaced', async (t) => {
   assert.notEqual(preparedBy(home, `ft-2-a${attempts}`), by)
 })
 
-test('where the prepared process cannot start, runs start as programs', async (t) => {
+test('runs start as programs when the prepared process cannot start', async (t) => {
   const { home, launch } = prepare(t, ['absent'])
   await launch('ft-1-a1', 'pass')
   await untilLogged(home, 'ft-1-a1', 'environment')

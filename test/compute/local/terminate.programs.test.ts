@@ -69,7 +69,7 @@ test('a clock that is set forward between two calls takes nothing of the grace a
   assert(performance.now() - askedAtMs >= 1490)
 })
 
-test('ends what a dead program and a dead watcher left behind', async (t) => {
+test('ends the processes that a dead program and a dead watcher left behind', async (t) => {
   const home = testHome(t)
   const compute = shellCompute(home)
   await compute.launch(shellRun(run.name, 'sleep 600 & echo child $!; wait'))

@@ -45,7 +45,7 @@ describe('calls in the text of an answer', () => {
       assert.deepEqual(cut, { text, calls: [{ name: 'get_weather', arguments: '{"city":"' }] })
     })
 
-    it(`of ${model} stream: no part of a call is shown as text, whatever the pieces`, () => {
+    it(`written by ${model} are never shown as text, in pieces of any size`, () => {
       const reader = createCallReader(format)
       const parts = [...Array.from(text + written).flatMap((piece) => reader.read(piece)), ...reader.end()]
       const joined = (kind: string) =>
@@ -59,7 +59,7 @@ describe('calls in the text of an answer', () => {
     })
   }
 
-  it('are absent from a text that only begins like one', () => {
+  it('are absent from a text that only begins like a call', () => {
     for (const [, format] of recorded)
       for (const text of ['', 'Hello', 'a <tool_', 'a [TOOL', '<b>', '[{"na'])
         assert.deepEqual(readCalls(format, text), { text, calls: [] })

@@ -72,7 +72,7 @@ test('a declared body holds its memory before it is sent, and only its own accou
   await until('the memory is free again', async () => (await send(busy, 3 * mebibyte)).status === 200)
 })
 
-test('a body without a declared length holds what has come of it', async () => {
+test('a body without a declared length holds the bytes received so far', async () => {
   const { begin, send, answer } = await startEdge(8 * mebibyte)
   answer()
   const piece = (sizeBytes: number) => `${sizeBytes.toString(16)}\r\n${' '.repeat(sizeBytes)}\r\n`

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createLargeAnswerTurns, createRequestTurns } from '../../../src/http/edge/request-turns.ts'
 import { inTurns } from '../../../src/turns.ts'
 
-test('a request waits for one of another account, however many that account has sent', async () => {
+test('a request waits for a single request of another account, however many that account has sent', async () => {
   const turn = createRequestTurns()
   const begun: string[] = []
   const ask = (account: string) => turn(account).then(() => begun.push(account))

@@ -78,7 +78,7 @@ suite('Empty fields of a request', () => {
   for (const [route, { body }] of Object.entries(examples as Record<string, { body?: object }>)) {
     const schema = bodies.find((each) => each.route === route)?.schema
     if (!body || !(schema instanceof z.ZodObject)) continue
-    test(`of ${route} change nothing of what the route reads`, () => {
+    test(`in ${route} change nothing of the parsed request`, () => {
       const absent = validateBody(schema, body)
       for (const [name, each] of Object.entries(schema.shape)) {
         const [field] = optional.filter((one) => one.within === schema && one.name === name)
@@ -137,14 +137,14 @@ suite('Empty fields of a request', () => {
     }
   }
 
-  test('of a list that is too long are not looked for in all of its items', () => {
+  test('are not looked for in every item of a list that is too long', () => {
     const few = z.object({ items: z.array(Item).min(1).max(3) })
     const items = Array.from({ length: 5 }, () => ({ name: '', text: 'a' }))
     assert.deepEqual(withoutEmpty(few, { items }), { items: items.slice(0, 4).map(({ text }) => ({ text })) })
     assert.equal(refused({ items }, few), 'items must have at most 3 items.')
   })
 
-  test('of a body with many problems: only the first problem is told when that is asked for', () => {
+  test('report the first problem only, when asked to', () => {
     const body = { items: [{ text: 'a' }, { text: 1, name: 2 }, { text: 3 }], map: { a: { text: 4 } } }
     assert.match(refused(body) ?? '', /^items\[1\]\.name must be a string\. \(3 more problems/)
     assert.equal(refused(body, Body, { firstProblemOnly: true }), 'items[1].name must be a string.')

@@ -15,7 +15,7 @@ const prompts = Array.from({ length: 6001 }, (_, index) => `${index} "ü" [\\{,\
 const body = (value: unknown) => Buffer.from(JSON.stringify(value))
 const asText = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown
 
-test('a large body is what JSON.parse makes of it, whatever is in its fields', async () => {
+test('parses a large body to the same value as JSON.parse', async () => {
   const values = [
     { prompt: prompts, stop: ['a'], none: null, nothing: [], deep: { list: prompts.slice(0, 10) }, n: -0.5 },
     { messages: prompts.map((content) => ({ role: 'user', content: [{ text: content }] })), stream: false },
@@ -30,7 +30,7 @@ test('a large body is what JSON.parse makes of it, whatever is in its fields', a
   }
 })
 
-test('what is wrong with a large body is said as of a small one', async () => {
+test('reports the problem of a large body in the words for a small body', async () => {
   const wrong = [`[${'1,'.repeat(400_000)}"${filling}"]`, `"${filling}"`, `{"a":"${filling}"`, `{"a":"${filling}",}`]
   const notUtf8 = Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(1_200_000, 0xff)])
   for (const bytes of [...wrong.map((text) => Buffer.from(text)), notUtf8]) {
@@ -39,7 +39,7 @@ test('what is wrong with a large body is said as of a small one', async () => {
   }
 })
 
-test('a body that is nested more than 100 levels deep is refused wherever it is, and the next one read', async () => {
+test('refuses nesting of more than 100 levels anywhere, and reads the next body', async () => {
   for (const depth of [101, 1000, 3000, 10_000, 1_000_000]) {
     const deep = '['.repeat(depth) + ']'.repeat(depth)
     for (const text of [`{"a":${deep},"b":"${filling}"}`, `{"b":"${filling}","a":{"b":${deep}}}`])
@@ -84,7 +84,7 @@ test('a large row is checked elsewhere and comes back as it was', async () => {
   await assert.rejects(bodies.checkRow(wrong, 'data[3]', signal), { message, issues: [{ path: 'data[3]', message }] })
 })
 
-test('who leaves while others are parsed gives up its place, and harms nobody', async () => {
+test('a client that leaves while it waits gives up its place, and other bodies are parsed', async () => {
   const leaving = new AbortController()
   const others = Promise.all([1, 2, 3].map(() => parse(body({ prompt: prompts }))))
   const left = [1, 2].map(() => bodies.parse(body({ prompt: prompts }), bounds, () => leaving.signal))

@@ -19,7 +19,7 @@ suite('The order of the properties of a schema', () => {
     assert.deepEqual(Object.keys(JSON.parse(schemaOf(properties)).properties), ['1', '2', '10', 'b', 'a'])
   })
 
-  test('is that of propertyOrdering, and of the text for what it does not name', () => {
+  test('is that of propertyOrdering, and of the text for the other properties', () => {
     const properties = '"a": {"type": "null"}, "b": {"type": "null"}, "c": {"type": "null"}'
     assert.deepEqual(namesIn(schemaOf(properties, ', "propertyOrdering": ["c", "other", "a"]')), ['c', 'a', 'b'])
     assert.deepEqual(namesIn(schemaOf(properties, ', "propertyOrdering": "none"')), ['a', 'b', 'c'])

@@ -63,7 +63,7 @@ test('a property that is always null is left out', () => {
   })
 })
 
-test('a choice between objects is one object, which requires what each of them requires', () => {
+test('a choice between objects is a single object with the fields that all of them require', () => {
   const job = {
     type: 'object',
     properties: { id: { type: 'string' }, rows: { type: 'integer' } },

@@ -156,7 +156,7 @@ suite("OpenAI's generation routes", async () => {
 
   const completions = '/openai/v1/completions'
 
-  test('asks for completions of a given form, one for each prompt, as vLLM does', async () => {
+  test('gives a completion of a given form for each prompt, as vLLM does', async () => {
     const body = { model: 'tiny', prompt: ['a', 'b'] }
     const schema = { type: 'object', properties: { n: { type: 'integer' } } }
     const json_schema = { name: 'item', schema }
@@ -188,7 +188,7 @@ suite("OpenAI's generation routes", async () => {
     assert.equal(asked.at(-1)?.answer.kind, 'text')
   })
 
-  test('refuses what a completion of a given form cannot be, by the name of the field', async () => {
+  test('refuses a field that does not go with a given form, by its name', async () => {
     const structured_outputs = { regex: 'a' }
     for (const [param, more] of [
       ['echo', { structured_outputs, echo: true }],
@@ -389,7 +389,7 @@ suite("OpenAI's generation routes", async () => {
       assert.match(headers['content-type'] ?? '', /^application\/json/)
     })
 
-  test('takes what asks for nothing', async () => {
+  test('takes fields that ask for nothing', async () => {
     const nothing = {
       n: 1,
       logprobs: false,

@@ -13,7 +13,7 @@ const jobs = [
   trainingJob({ id: 3, spec, status: 'CANCELLED', finishedAt: new Date(0), pauseRequestedAt: new Date(0) }),
 ]
 
-suite('what a fine-tuning job tells of its steps', async () => {
+suite('the events of a fine-tuning job', async () => {
   const edge = await startPublic({
     database: {
       trainingJobs: { find: (_account: string, id: number) => Promise.resolve(jobs[id - 1] ?? null) },
@@ -72,7 +72,7 @@ suite('what a fine-tuning job tells of its steps', async () => {
       assert.equal((await get(`files/${id}/content`)).status, 404)
   })
 
-  test('names what it offers in place of a tracker', async () => {
+  test('names the alternative to an unknown tracker', async () => {
     const integrations = [{ type: 'wandb', wandb: { project: 'p' } }]
     const json = { model: 'tiny', training_file: 'file-1', integrations }
     const { status, json: refused } = await edge.call('POST', '/openai/v1/fine_tuning/jobs', { json })
@@ -80,7 +80,7 @@ suite('what a fine-tuning job tells of its steps', async () => {
     assert.match(refused.error.message, /must be mlflow.*events of the type metrics.*result_files/)
   })
 
-  test('refuses a tracker that could never be called, and says what to change', async () => {
+  test('refuses a tracker that could never be called, and names the field to change', async () => {
     const tracking_uri = 'https://mlflow.example.com'
     for (const [part, given, sentence] of [
       ['tracking_uri', { tracking_uri: `${tracking_uri}/?workspace=a` }, /must have no query and no fragment: give/],

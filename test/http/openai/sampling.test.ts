@@ -62,7 +62,7 @@ suite('Sampling and probabilities of OpenAI routes', async () => {
     }
   })
 
-  test('passes on what engines honour, and nothing when nothing is asked', async () => {
+  test('passes on the fields that engines honour, and none when none is sent', async () => {
     for (const [path, body] of [
       [chat, { messages }],
       [completions, { prompt: 'a' }],
@@ -117,7 +117,7 @@ suite('Sampling and probabilities of OpenAI routes', async () => {
     assert.equal(asked.at(-1)?.answer.maxTokens, 0)
   })
 
-  test('takes prompts as token ids, one or many', async () => {
+  test('takes a prompt or a list of prompts as token ids', async () => {
     await complete({ prompt: [5, 6] })
     assert.deepEqual(asked[0] && promptsOf(asked[0].input), [[5, 6]])
     await complete({ prompt: [[5, 6], [7]] })

@@ -120,7 +120,7 @@ export function createRows() {
       if (isInUse) await repository.touch(baseModel)
       return structuredClone(servers.get(baseModel) ?? null)
     },
-    async openGeneration({ baseModel, generation, tokenHash }) {
+    async openLaunch({ baseModel, generation, tokenHash }) {
       const before = servers.get(baseModel)
       if (before && before.generation >= generation) return
       const lastUsedAt = before?.lastUsedAt ?? new Date()

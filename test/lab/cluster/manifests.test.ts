@@ -24,7 +24,7 @@ for (const overlay of overlays) {
   })
 }
 
-test('the namespace refuses a pod that violates the standard, naming what', async () => {
+test('the namespace refuses a pod that violates the standard, naming the violation', async () => {
   const spec = { hostNetwork: true, containers: [{ name: 'bad', image: 'x:1' }] }
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bad' }, spec }
   await assert.rejects(api.post(`${namespace.path}/pods?dryRun=All`, pod), (error) => {

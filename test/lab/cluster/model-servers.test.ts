@@ -156,7 +156,7 @@ describe('a model server on the cluster', { timeout: 600_000 }, () => {
     watched.stop()
   })
 
-  test('gets another replica for one that is taken away', async () => {
+  test('gets another replica for a replica that is taken away', async () => {
     const compute = using(serving)
     const { uid } = await compute.launch(specOf({ replicas: 2 }))
     const watched = follow(compute, uid)

@@ -21,7 +21,7 @@ const writer = `
   write()
   console.log('begun')`
 
-test('a disk is filled while somebody writes to it', { timeout: 60_000 }, async (t) => {
+test('a disk is filled while a program writes to it', { timeout: 60_000 }, async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'anneal-disk-'))
   if (!mountDisk(dir)) {
     rmSync(dir, { recursive: true })

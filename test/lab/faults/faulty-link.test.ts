@@ -40,7 +40,7 @@ suite('a link that can fail', async () => {
     await closed(one.socket)
   })
 
-  test('holds back what is said in a blackhole, on old and new connections, until it is mended', async () => {
+  test('holds back bytes in a blackhole, on old and new connections, until it is mended', async () => {
     const old = await talk()
     link.fail({ kind: 'blackhole' })
     const young = await talk()
@@ -63,7 +63,7 @@ suite('a link that can fail', async () => {
     link.mend()
   })
 
-  test('resets what is there and what comes', async () => {
+  test('resets open and new connections', async () => {
     const old = await talk()
     link.fail({ kind: 'reset' })
     await closed(old.socket)

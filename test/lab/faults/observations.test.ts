@@ -16,7 +16,7 @@ function seen(status: Status, more: Partial<JobAnswer> = {}): Observation {
 const wrong = (before: Observation | null, now: Observation, asked = nothing, losses = new Map<number, number>()) =>
   wrongIn(before, now, asked, losses)
 
-suite('what is seen of a job', () => {
+suite('the observed states of a job', () => {
   test('is right along the table, also where statuses were missed', () => {
     assert.deepEqual(wrong(null, seen('CREATED')), [])
     assert.deepEqual(wrong(seen('CREATED'), seen('COMPLETED')), [])
@@ -65,7 +65,7 @@ suite('what is seen of a job', () => {
   })
 })
 
-suite('what a job leaves behind', () => {
+suite('the record of an ended job', () => {
   const at = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, '0')}.000000`
   const moved = (second: number, status: Status): JobEvent => ({ at: at(second), kind: 'status', status, reason: null })
   const attempt = (number: number, second: number, cause: string | null): Attempt => ({
@@ -91,7 +91,7 @@ suite('what a job leaves behind', () => {
     assert.equal(stateAt({ events, attempts }, Date.parse(`${at(30)}Z`)), null)
   })
 
-  test('is wrong with a move off the table, an open attempt, a wrong count, a resume that nobody sent', () => {
+  test('is wrong with a move off the table, an open attempt, a wrong count, an unsent resume', () => {
     const jump = events.filter(({ status }) => status !== 'SAVING MODEL')
     assert.match(wrongRecords(end, { events: jump, attempts }, 0)[0] ?? '', /^2/)
     const open = [...attempts, attempt(3, 5, null)]

@@ -46,7 +46,7 @@ suite('programs in /proc', () => {
     assert.deepEqual(livingPrograms(home), [])
   })
 
-  test('one that is made deaf ignores SIGTERM, though it asks for it', async () => {
+  test('a trainer that is made deaf ignores SIGTERM', async () => {
     writeFileSync(join(home, 'deaf-2'), '')
     const { trainer, found } = await startTrainer('ft-2-a1')
     assert.equal(found.ignoresSigterm, true)

@@ -13,7 +13,7 @@ suite('the slope of samples', () => {
     assert.ok(Math.abs(found.slope - 3) < 1e-9 && found.error < 1e-9)
   })
 
-  test('of noise has nothing in its interval but zero, 19 times of 20', () => {
+  test('has an interval around zero for noise, 19 times of 20', () => {
     const random = createRandom(7)
     const found = Array.from({ length: 400 }, () => slopeOf(points(60, () => 100 + random.fraction())))
     const within = found.filter((each) => each && Math.abs(each.slope) <= each.error).length

@@ -8,7 +8,7 @@ import { runAttack } from './run-attack.ts'
 import { openStage } from './stack.ts'
 import { judge } from './verdict.ts'
 
-test('an account that fills the inference queue stops nobody else, and is told so', async () => {
+test('an account that fills the inference queue stops no other account, and is told so', async () => {
   const result = await runAttack(inferenceQueue, await openStage(homeDir, 'short'))
   assert.deepEqual(judge(result, { maxRatio: null }), [])
 })

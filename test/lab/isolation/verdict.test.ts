@@ -24,7 +24,7 @@ function resultOf({ refused = {}, attackedMs = 30, restarts = [] as string[], an
 
 const clear = refusal(429, 'This account has 10 open batches, the most that it may have.', '5')
 
-test('an attack that is refused clearly and hurts nobody passes', () => {
+test('an attack passes that is refused clearly and hurts no other account', () => {
   assert.deepEqual(judge(resultOf({ answers: [clear, readAnswer(200, null, '{}')] }), { maxRatio: 3 }), [])
 })
 

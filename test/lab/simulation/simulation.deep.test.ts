@@ -20,7 +20,7 @@ describe('simulated schedules', () => {
     assert.deepEqual(report.uncovered, [])
   })
 
-  test('are the same again for the same seed, whatever ran before', async () => {
+  test('are the same for the same seed after any other schedules', async () => {
     const [before, again] = await Promise.all([
       runSchedules({ schedules: seeds(1, 12), processes: 1 }),
       runSchedules({ schedules: seeds(12, 1), processes: 1 }),

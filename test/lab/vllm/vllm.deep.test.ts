@@ -179,7 +179,7 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
     assert.deepEqual(found, wanted)
   })
 
-  it('refuses an unsound adapter, misses an unknown one, and loads again what it dropped', async () => {
+  it('refuses an unsound adapter, answers 404 for an unknown adapter, and reloads a dropped adapter', async () => {
     const files = makeAdapter(9)
     const config = JSON.parse(String(files.get('adapter_config.json'))) as object
     const unsound = {

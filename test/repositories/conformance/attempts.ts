@@ -45,7 +45,7 @@ export const attemptCases: Cases = {
     await assert.rejects(openNext(database, job, 3), { code: 'P2002' })
   },
 
-  'a claim is one process’s, of the newest attempt of a job that nobody has cancelled': async ({
+  'a claim belongs to a single process, of the newest attempt of a job that is not cancelled': async ({
     database,
     setNow,
   }) => {
@@ -89,7 +89,7 @@ export const attemptCases: Cases = {
     assert.equal(await attempts.claim(cancelled.tokenHash, 'one'), null)
   },
 
-  'what a program was told at its claim stays': async ({ database: { attempts, ...rest } }) => {
+  'keeps the start that a program was told at its claim': async ({ database: { attempts, ...rest } }) => {
     const { position, tokenHash } = await openAttempt({ attempts, ...rest })
     const artifactId = randomUUID()
     await attempts.setStart(position, { artifactId, step: 10, at: after(1) })

@@ -66,7 +66,7 @@ export const transactionCases: Cases = {
     assert.equal(await outbox.dueInMs(), null)
   },
 
-  'what somebody claims at the moment is left to him': async (subject) => {
+  'leaves a message to the transaction that claims it': async (subject) => {
     const { outbox } = subject.database
     await outbox.add(phase('one', 1))
     const open = await begin(subject, (tx) => tx.outbox.claim(10))
@@ -100,7 +100,7 @@ export const transactionCases: Cases = {
     assert.deepEqual([(await takeMessages(database)).length, await heard()], [1, ['outbox']])
   },
 
-  'of a transaction that is rolled back nothing is left but the numbers that it drew': async (subject) => {
+  'a rolled back transaction leaves nothing but the numbers that it drew': async (subject) => {
     const { database, heard } = subject
     const account = await openAccount(database)
     const open = await begin(subject, (tx) => acceptJob(tx, account))
@@ -157,7 +157,7 @@ export const transactionCases: Cases = {
     assert.equal(await late, null)
   },
 
-  'of two requests with one key one makes the job': async (subject) => {
+  'a single request makes the job when two requests have the same key': async (subject) => {
     const { database } = subject
     const { accountId } = await openAccount(database)
     const key = { accountId, key: 'key' }

@@ -78,7 +78,7 @@ suite('keys that a key or a session makes', async () => {
     assert.deepEqual([expiresAt, makerKeyId], [null, null])
   })
 
-  test('a rotation makes no key that outlives the one who asks for it', async () => {
+  test('a rotation makes no key that outlives the key that asks for the rotation', async () => {
     const lasting = await aKey(null)
     const by = caller(await aKey(inHours(1)))
     const rotate = (admin: AdminCtx, id: string) => rotateApiKey({ admin, input: { id, overlapSeconds: 0 } })
@@ -120,7 +120,7 @@ suite('keys that a key or a session makes', async () => {
     assert.deepEqual((await revoke(root, true)).alsoRevoked, [], 'a repeat changes nothing')
   })
 
-  test('no key is made by one that is revoked with its descendants at the same moment', async () => {
+  test('a key that is being revoked with its descendants makes no key', async () => {
     const root = await aKey(null)
     const makes = Array.from({ length: 8 }, () => make(caller(root)).catch(() => null))
     const revoked = revokeApiKey({ admin: caller('operator'), input: { id: root, descendants: true } })

@@ -18,7 +18,7 @@ function open(beginnings: ReturnType<typeof createBatchBeginnings>, id: string, 
   return { stored, read, poll }
 }
 
-test('a poll reads only what is new, and shows everything', async () => {
+test('a poll reads only new chunks, and shows all results', async () => {
   const { stored, read, poll } = open(createBatchBeginnings(), 'b')
   assert.deepEqual(await poll(), [])
   stored.push(chunk('1'), chunk('2'))

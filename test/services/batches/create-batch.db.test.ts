@@ -46,7 +46,7 @@ suite('batches of an account', () => {
       answer.status === 'rejected' ? [answer.reason as ServiceError] : [],
     )
 
-  test('are never more open than it may have, and a refused one leaves nothing', async () => {
+  test('are never more open than the limit, and a refused batch leaves nothing', async () => {
     const { submit, objects, accountId } = await open({ maxOpenBatches: 3, maxWaitingBatchItems: 1000 })
     const refused = await refusals(Array.from({ length: 8 }, () => submit(1)))
     assert.deepEqual(

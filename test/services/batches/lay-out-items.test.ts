@@ -33,7 +33,7 @@ test('chunks of long items have fewer of them, but never so few that a workflow 
   assert.deepEqual((await readBack(['x'.repeat(9e6), ...Array.from({ length: 31 }, () => 'a')], 1e7)).sizes, [16, 16])
 })
 
-test('of a text that is too long for its model no more is kept than shows it', async () => {
+test('keeps of a text that is too long for its model only enough to show it', async () => {
   assert.deepEqual((await readBack(['12345', '123456', '12345678'], 5)).items, ['12345', '123456', '123456'])
 })
 

@@ -9,7 +9,7 @@ async function* inPieces(text: string, size: number) {
 }
 
 suite('the lines of a file of requests', () => {
-  test('are found whole, whatever pieces the file comes in, and blank lines are none', async () => {
+  test('are found whole in pieces of any size, without blank lines', async () => {
     const lines = Array.from({ length: 300 }, (_, at) => `{"line": ${at}, "text": "naïve ${'x'.repeat(at % 7)}"}`)
     const text = `\n${lines.join('\r\n \t\n')}\n\n`
     for (const size of [1, 3, 64, 1 << 20]) {
@@ -35,7 +35,7 @@ suite('the lines of a file of requests', () => {
     assert.deepEqual([chunkSize, chunks.length], [8, 3])
   })
 
-  test('are refused by their number when one is too long or there are too many or none', async () => {
+  test('are refused by number when a line is too long, or when there are too many or none', async () => {
     const refused = (text: string, message: RegExp) =>
       assert.rejects(scanLines(inPieces(text, 1 << 16)), (error: Error) => message.test(error.message))
     await refused(`{}\n${'x'.repeat((1 << 20) + 1)}`, /line 2 has more than 1048576 bytes/)

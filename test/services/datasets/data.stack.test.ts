@@ -181,7 +181,7 @@ suite('data', async () => {
     assert.equal((await api.request('GET', `/v1/data/${datasetId}`)).status, 404)
   })
 
-  test('what is no data set is refused in a sentence', async () => {
+  test('refuses a malformed data set in a sentence', async () => {
     for (const [body, detail] of [
       [{ data: [] }, /at least one row/],
       [{}, /at least one row/],
@@ -251,7 +251,7 @@ suite('data', async () => {
     assert.match(errors[0]?.reason ?? '', /unpacks to more than 200 times|white space/)
   })
 
-  test('one Idempotency-Key is one data set, and another body under it is refused', async () => {
+  test('the same Idempotency-Key makes a single data set, and refuses another body', async () => {
     const headers = { 'idempotency-key': randomUUID() }
     const body = { data: rows(50) }
     const send = (sent: unknown) => api.request<Located>('POST', '/v1/local-data', sent, headers)
@@ -266,7 +266,7 @@ suite('data', async () => {
     assert.equal((await api.request('POST', '/v1/data', { dataset_id: 'twice' }, place)).status, 422)
   })
 
-  test("another account's upload cannot be trained on, and what is no id is missing", async () => {
+  test("refuses to train on another account's upload, and answers a malformed id as missing", async () => {
     const { dataset_location } = await api.post<Located>('/v1/local-data', { data: rows(3) })
     const model_name = connection().baseModel
     for (const upload_file_path of [dataset_location, keyOf(dataset_location)])
@@ -290,7 +290,7 @@ suite('data', async () => {
     assert.equal((await api.job(id)).dataset_id, dataset_id)
   })
 
-  test('abandoned uploads are swept, what is used or known stays', async () => {
+  test('sweeps abandoned uploads, and keeps used or known files', async () => {
     await api.upload('abandoned', 'x')
     const { dataset_id } = await api.post<Located>('/v1/local-data', { data: rows(2) })
     await api.upload('looked-at', '{"input":"a","output":"b"}')
@@ -302,7 +302,7 @@ suite('data', async () => {
     assert.equal(await removeAbandonedUploads({ database, storage }, { olderThanMs: 0 }), 0)
   })
 
-  test('what is written by a URL whose data set is gone is swept, everything that has a row stays', async () => {
+  test('sweeps files written by a URL whose data set is gone, and keeps files with a row', async () => {
     const location = await api.upload('outlived', 'x')
     await api.request('DELETE', '/v1/data/outlived')
     assert.equal((await fetch(location, { method: 'PUT', body: 'late' })).status, 200)

@@ -23,7 +23,7 @@ after(() => {
 })
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-test('an outage that nobody asks about ends the soundness all the same', async () => {
+test('an outage ends the soundness also when no request asks', async () => {
   const health = watchApiHealth(url, everyMs)
   await until('it is sound', () => health.soundForMs() > 10 * everyMs)
   status = 503

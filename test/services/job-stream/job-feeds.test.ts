@@ -160,7 +160,7 @@ test('a follower that changes to another process misses nothing and gets nothing
   assert.deepEqual(third.told, ['half a line'])
 })
 
-test('a hundred followers of a job cost the reads of one', async () => {
+test('a hundred followers of a job cost the reads of a single follower', async () => {
   const world = createWorld()
   const feeds = world.process()
   const followers = Array.from({ length: 100 }, () => follow(feeds))
@@ -176,7 +176,7 @@ test('a hundred followers of a job cost the reads of one', async () => {
   await Promise.all([...followers, late].map(({ leave }) => leave()))
 })
 
-test('followers that join in the middle, behind what is kept, get all of it', async () => {
+test('followers that join late, behind the kept messages, get every message', async () => {
   const world = createWorld()
   const feeds = world.process()
   const first = follow(feeds)
@@ -190,7 +190,7 @@ test('followers that join in the middle, behind what is kept, get all of it', as
   await Promise.all([first, fromStart, fromMiddle].map(({ leave }) => leave()))
 })
 
-test('followers of two accounts share no feed, and what an account keeps goes with its last follower', async () => {
+test("followers of two accounts share no feed, and an account's kept messages go with its last follower", async () => {
   const world = createWorld()
   const feeds = world.process()
   const [one, same, other] = [follow(feeds), follow(feeds), follow(feeds, undefined, 'b')]
@@ -242,7 +242,7 @@ test('an outage of the database is waited out', async () => {
   await follower.leave()
 })
 
-test('an account has only so many followers, and a place is free once one has left', async () => {
+test('an account has a bounded number of followers, and a place is free once a follower has left', async () => {
   const world = createWorld({ maxOfAccount: 1 })
   const feeds = world.process()
   const only = follow(feeds)
@@ -265,7 +265,7 @@ test('a process has only so many followers of all accounts', async () => {
   feeds.close()
 })
 
-test('a cursor ahead of the database goes on from now, and silences nobody', async () => {
+test('a cursor ahead of the database goes on from now, and silences no follower', async () => {
   const nines = (count: number) => '9'.repeat(count)
   const huge = `${nines(15)}-${nines(15)}.${nines(10)}-${nines(15)}-${nines(15)}`
   for (const ahead of [`${huge}-1.${nines(12)}`, `${huge}-${nines(9)}.${nines(12)}`]) {
@@ -284,7 +284,7 @@ test('a cursor ahead of the database goes on from now, and silences nobody', asy
   }
 })
 
-test('a step beyond what the database can hold is read as the greatest', () =>
+test('a step beyond the range of the database is read as the greatest', () =>
   assert.equal(parseCursor('0-1.9999999999-0-0-1.0')?.step, 2 ** 31 - 1))
 
 test('a revoked key is told nothing more, and its stream ends without a heartbeat', async (t) => {

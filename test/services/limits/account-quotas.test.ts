@@ -38,7 +38,7 @@ function account(uploads: Record<string, number>) {
 
 const full = { code: 'quota_exceeded', message: /^This account has stored .* of data sets and models, the most/ }
 
-test('an upload counts when it is first used, and one that does not fit is removed', async () => {
+test('an upload counts when it is first used, and is removed when it does not fit', async () => {
   const { stored, accept } = account({ one: 60, two: 50, three: 40 })
   assert.equal(await accept('nothing'), false)
   assert.equal(await accept('one'), true)
@@ -53,7 +53,7 @@ test('uploads that nothing uses are counted before the next URL is issued', asyn
   await assert.rejects(requireRoomForUpload(account({ one: 60, two: 40 }).ctx), full)
 })
 
-test('rows are refused by the limit of the database, whatever room the object store has', async () => {
+test('rows are refused by the limit of the database, however much room the object store has', async () => {
   const ctxOf = (rowBytes: number) =>
     ({
       accountId: 'a',

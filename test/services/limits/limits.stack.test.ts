@@ -79,7 +79,7 @@ suite('limits', async () => {
     assert.ok(granted <= rate.perSecond * seconds + rate.burst * 2, `${granted} in ${seconds} s`)
   })
 
-  test('a database that is away refuses nobody, and each process holds the limit', async () => {
+  test('a database that is away refuses no request, and each process holds the limit', async () => {
     const charge = () => Promise.reject(new Error('away'))
     const buckets = createRequestBuckets({ rate: { perSecond: 10, burst: 5 }, charge, log })
     assert.deepEqual(

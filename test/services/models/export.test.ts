@@ -76,7 +76,7 @@ suite('an export', async () => {
     assert.deepEqual(json.files, [{ name: 'model.safetensors', url, sha256: 'e'.repeat(64), size_bytes: 9 }])
   })
 
-  test('of a base model, or in another format, is refused', async () => {
+  test('is refused for a base model, and for an unknown format', async () => {
     assert.equal((await make('tiny')).status, 400)
     assert.equal((await make('tiny', 'merged')).status, 400)
     assert.equal((await make('bot', 'gguf')).status, 400)

@@ -30,7 +30,7 @@ function scoring(slow?: string, refused?: string) {
   return { ctx: { deps, accountId: 'a' }, read }
 }
 
-test('a version that was scored before needs no rows, and one without an evaluation has no scores', async () => {
+test('a version that was scored before needs no rows; a version without an evaluation has no scores', async () => {
   const { ctx, read } = scoring()
   const versions = await withScores(ctx, [version('new', 2), version('old', 9, { words: null }), version('none', 0)])
   assert.deepEqual(

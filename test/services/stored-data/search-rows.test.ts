@@ -24,7 +24,7 @@ test('many prompts are searched a few at a time, and their rows stay in order', 
   assert.deepEqual(sizes, [20, 20, 5])
 })
 
-test('a search that the database ended is 503 with a sentence, and any other failure stays what it is', async () => {
+test('a search that the database ended is 503 with a sentence, and any other failure stays unchanged', async () => {
   const failing = (error: Error) => createSearchRows({ nearest: () => Promise.reject(error) }, alone)
   const late = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
   await assert.rejects(failing(late)(place, embed, options), {

@@ -41,14 +41,14 @@ suite('stored data', () => {
     assert.notEqual((await other.post<{ dataset: string }>('/v1/svc/data', { id, data: row('one') })).dataset, dataset)
   })
 
-  test('keeps the same row once, whatever the order of its fields', async () => {
+  test('keeps the same row once, in any order of its fields', async () => {
     const id = randomUUID()
     await store({ id, data: [{ a: { x: 1, y: 'z' } }, { a: { y: 'z', x: 1 } }, { a: { x: 2, y: 'z' } }] })
     await Promise.all([0, 1, 2].map(() => store({ id, data: { a: { y: 'z', x: 1 } } })))
     assert.deepEqual(await deleted(id), { deleted: 2 })
   })
 
-  test('takes texts, numbers and booleans, one item or many, and what data_type describes', async () => {
+  test('takes texts, numbers and booleans, a single item or many, and types of data_type', async () => {
     const id = randomUUID()
     await store({ id, model_name: 'any', data: { a: { s: 'é "\n', i: 3, f: 0.5, b: false } } })
     await store({
@@ -61,7 +61,7 @@ suite('stored data', () => {
     assert.deepEqual(await deleted('any'), { deleted: 0 })
   })
 
-  test('refuses what is not data, names where, and keeps nothing of the request', async () => {
+  test('refuses malformed data by its place, and keeps nothing of the request', async () => {
     const id = randomUUID()
     const wrong: [string, object][] = [
       ['id', { data: row('a') }],
@@ -118,7 +118,7 @@ suite('stored data', () => {
     assert.equal((await train({ id, upload_file_path: 'some-file' })).body.errors[0]?.path, 'upload_file_path')
   })
 
-  test('that there were no rows is forgotten with the first that is stored, not only after its time', async () => {
+  test('forgets that an account has no rows with the first stored row, not only after a time', async () => {
     const { databaseUrl } = connection()
     const [database, notifications] = [
       connectDatabase(databaseUrl, { poolSize: 1 }),
@@ -135,7 +135,7 @@ suite('stored data', () => {
     await Promise.all([notifications.close(), database.close()])
   })
 
-  test('workers share the waiting rows: each is embedded, none by two, and those of a failed one are not lost', async () => {
+  test('workers share the waiting rows: each row is embedded once, and rows of a failed worker are not lost', async () => {
     const id = randomUUID()
     const stopping = new AbortController()
     const texts: string[] = []

@@ -62,7 +62,7 @@ test('a step that no run has is the failure of the server', async () => {
   }
 })
 
-test('an id that is long, empty, or holds what is no visible character is the failure of the server', async () => {
+test('an id that is long, empty or has invisible characters is a failure of the server', async () => {
   for (const id of ['x'.repeat(257), 'x'.repeat(500_000), '', 'a\0b', 'a b', 7, null]) {
     answering(JSON.stringify({ runs: [{ info: { run_id: id } }] }))
     assert.match(await failureOf(openRun), /^Its answer to runs\/search .* \(runs\.0\.info\.run_id\)\.$/)
@@ -116,7 +116,7 @@ test('a redirect is not followed', async () => {
   assert.equal(await failureOf(readRun), 'It answered 302: redirects are not followed.')
 })
 
-test('the reason of a refusal is told in a bounded sentence, whatever it is', async () => {
+test('any reason of a refusal is told in a bounded sentence', async () => {
   answering(JSON.stringify({ error_code: 'INVALID_STATE', message: 'a\0b' }), 400)
   assert.equal(await failureOf(readRun), 'It answered 400 (INVALID_STATE: a b).')
   for (const body of [

@@ -22,7 +22,7 @@ const estimate = (reports: Record<string, object>, openJobs = 0) => {
     settings: { maxGpus: 8, maxNodes: 1, maxOpenJobs: 3 },
     database: {
       accounts: { hasOpenJobs: (_id: string, count: number) => Promise.resolve(openJobs >= count) },
-      jobDetails: { pastRuns: () => Promise.resolve([]) },
+      jobDetails: { pastJobs: () => Promise.resolve([]) },
     },
     datasets: { check: ({ key }: { key: string }) => Promise.resolve(reports[key]) },
   }

@@ -7,7 +7,7 @@ import { openAccount } from '../../support/stack.ts'
 suite('the limit of resumes', async () => {
   const api = await openAccount()
 
-  test('of resumes that are sent at once at the limit one is accepted', async () => {
+  test('accepts a single resume of many that are sent at once at the limit', async () => {
     // Each run of it fails within a moment: a resume that comes late finds an ended job, and only the limit in its way.
     const id = await api.train({ upload_file_path: await api.upload('broken', 'not a data set') })
     await api.until(id, ({ status }) => status === 'FAILED')

@@ -129,7 +129,7 @@ suite('submit', async () => {
     assert.ok((await submit({}, 'submit')).jobId > 0)
   })
 
-  test('a data set is deleted or takes a job, never both; what a deletion cannot remove is swept', async () => {
+  test('a data set is deleted or takes a job, never both; a sweep removes the rest of a deletion', async () => {
     const { api, ctx, accountId, submit } = await openSubmitter()
     const storageOf = (remove: typeof storage.remove) =>
       ({ ...ctx, deps: { ...ctx.deps, storage: { ...storage, remove }, log: { warn() {} } } }) as unknown as Ctx
@@ -175,7 +175,7 @@ suite('submit', async () => {
     }
   })
 
-  test('rows in requests with one key that are sent at once are one data set and one job', async () => {
+  test('concurrent requests with the same key and rows make a single data set and a single job', async () => {
     const { api, accountId } = await openSubmitter()
     const send = () =>
       api.request('POST', '/v1/train', { model_name: baseModel, data: sampleRows, eval_data: sampleRows }, headers)
@@ -190,7 +190,7 @@ suite('submit', async () => {
     assert.equal((await written(accountId))?.['jobs'], 1)
   })
 
-  test('a repeat gets the first answer when what it named is gone', async () => {
+  test('a repeat gets the first answer when its model or data set is gone', async () => {
     const { api, ctx, submit } = await openSubmitter()
     const without = { ...ctx, deps: { ...ctx.deps, catalogue: { find: () => undefined } } } as unknown as Ctx
     const again = (key: string, body?: string) => submit({}, key, body, without)

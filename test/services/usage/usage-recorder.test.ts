@@ -24,7 +24,7 @@ const sumsOf = (batches: readonly UsageBatch[]) =>
     entries.map(({ apiKeyId, prompts, promptTokens }) => [apiKeyId, prompts, promptTokens]),
   )
 
-test('what is counted is written once, however often the database is away', async () => {
+test('writes counts once, however often the database is away', async () => {
   const { sent, database, recorder } = startRecorder()
   database.isAway = true
   recorder.add(key, { promptTokens: 3 })
@@ -44,7 +44,7 @@ test('what is counted is written once, however often the database is away', asyn
   ])
 })
 
-test('a batch whose answer was lost is sent again as it was, so that it can be told from a new one', async () => {
+test('a batch whose answer was lost is sent again unchanged, as the same batch', async () => {
   const { sent, database, recorder } = startRecorder()
   database.losesAnswers = true
   recorder.add(key, { prompts: 1 })

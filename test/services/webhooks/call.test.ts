@@ -72,14 +72,14 @@ suite('a call to a server of a user', async () => {
     assert.equal((await callBriefly(at('dripping')))?.statusCode, 206)
   })
 
-  test('nobody there, no such name, and no TLS are told apart', async () => {
+  test('a closed port, an unknown name and a missing TLS are told apart', async () => {
     const closed = await startReceiver(() => {}, { closes: true })
     assert.match((await call(`http://127.0.0.1:${closed}/`))?.error ?? '', /^The connection failed: ECONNREFUSED\.$/)
     assert.equal((await call('http://nowhere.test/'))?.error, 'The host name nowhere.test cannot be resolved.')
     assert.match((await call(`https://127.0.0.1:${port}/`))?.error ?? '', /^The connection failed: E/)
   })
 
-  test('a server whose certificate nobody vouches for gets nothing', async () => {
+  test('a server with an untrusted certificate gets nothing', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'anneal-tls-'))
     after(() => rmSync(folder, { recursive: true }))
     const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
@@ -146,7 +146,7 @@ suite('a call to a server of a user', async () => {
       assert.equal(connections, before)
     })
 
-  test('what a name resolves to later does not matter: the connection goes to what was looked at', async () => {
+  test('connects to the address that was checked, also when the name resolves to another address later', async () => {
     // Whoever asked a second time would get the other address.
     names.setInTurn('rebound.test', ['127.0.0.2'], ['127.0.0.1'])
     const onlySecond = { allowsHttp: true, isCallable: callableAddresses(['127.0.0.2/32']) }

@@ -24,7 +24,7 @@ suite('the webhooks of an account', async () => {
     await eventually(() => types().at(-1) === 'training_job.queued')
   })
 
-  test('two secrets sign until one is removed or expires; there is no third, and always one', async () => {
+  test('two secrets sign until one is removed or expires; never a third, and always at least one', async () => {
     const { url, received } = await receiver()
     const { id, secret, secrets } = await create({ url })
     const rotate = (body: object) => api.request<Made>('POST', `/v1/webhooks/${id}/rotate`, body)
@@ -72,7 +72,7 @@ suite('the webhooks of an account', async () => {
     }
   })
 
-  test('what is no address, or not one to call, is refused with a sentence', async () => {
+  test('refuses a malformed or forbidden address with a sentence', async () => {
     const urls = [
       '',
       'nowhere',
@@ -116,7 +116,7 @@ suite('the webhooks of an account', async () => {
     )
   })
 
-  test('another account gets nothing of it', async () => {
+  test('events of an account reach only its own endpoints', async () => {
     const mine = await receiver()
     const theirs = await receiver()
     const other = await openAccount()
@@ -131,7 +131,7 @@ suite('the webhooks of an account', async () => {
     assert.equal(mine.received.length, 1)
   })
 
-  test('a deleted one gets nothing more, and leaves no log', async () => {
+  test('a deleted endpoint gets nothing more, and leaves no log', async () => {
     const { url, received } = await receiver(() => 500)
     const { id } = await create({ url })
     const after = await receiver()

@@ -100,7 +100,7 @@ describe('the manifests of a model server', () => {
     assert.ok(periodSeconds * failureThreshold >= 30 * 60)
   })
 
-  it('keep what the platform team says: image, weights from a claim, nodes', () => {
+  it("keep the platform team's image, volume claim and nodes", () => {
     assert.equal(container?.image, 'runtime:1')
     assert.deepEqual(template.spec?.nodeSelector, { gpu: 'yes' })
     assert.ok(container?.volumeMounts?.some(({ mountPath, name }) => mountPath === '/models' && name === 'weights'))

@@ -44,7 +44,7 @@ describe('the state of a model server', () => {
     )
   })
 
-  it('leaves out what is on its way out, or over', () => {
+  it('leaves out ending and ended replicas', () => {
     const leaving = { deletionTimestamp: '2026-11-21T12:00:20Z' }
     assert.deepEqual(
       stateOf(
@@ -116,7 +116,7 @@ describe('the state of a model server', () => {
     assert.equal(readReplica(both({ state: backOff, lastState: ended(1) })).container, 'vllm')
   })
 
-  it('names memory as the reason of what the kernel ended', () => {
+  it('names memory as the reason when the kernel ended the server', () => {
     const state = stateOf(deployment(), pod('a', container(backOff, 2, ended(137, { reason: 'OOMKilled' }))))
     assert.ok(state.state === 'failed')
     assert.equal(state.reason, 'out_of_memory')

@@ -29,7 +29,7 @@ const onNodes = (nodeCount: number): TrainerSpec =>
 const settings = { templates: parsePodTemplates({ trainer: {}, 'model-server': {} }), gpuResource: 'nvidia.com/gpu' }
 const jobOf = (spec: TrainerSpec) => jobManifest(spec, trainerTemplate(spec, settings), null)
 
-test('several nodes are the pods of one Indexed Job, which know their number and the first one by name', () => {
+test('several nodes are the pods of a single Indexed Job, which know their number and the name of the first pod', () => {
   const { spec } = jobOf(onNodes(2))
   assert.deepEqual(
     [spec?.completionMode, spec?.parallelism, spec?.completions, spec?.backoffLimit],
@@ -69,7 +69,7 @@ test('their Service names them before they are ready, and goes with the Job', ()
   })
 })
 
-test('one node, however it is said, has nothing of this', () => {
+test('a run on a single node is a plain Job without a rendezvous', () => {
   for (const nodeCount of [0, 1]) {
     const job = jobOf(onNodes(nodeCount))
     assert.deepEqual([job.spec?.parallelism, job.spec?.completions], [1, 1])

@@ -7,7 +7,7 @@ import { until } from '../../../support/eventually.ts'
 const name = 'ft-1-a1'
 const terminated = (exitCode: number) => ({ terminated: { exitCode, reason: 'Error' } })
 
-test('a launch whose answer was lost is one Job, whose Secret it owns', async (t) => {
+test('a launch whose answer was lost makes a single Job that owns its Secret', async (t) => {
   const { server, compute } = await startSmallCluster(t)
   let lost = 0
   server.setFault((call) => (/^POST (jobs|secrets)$/.test(call) && lost++ % 2 === 0 ? { late: true } : undefined))
@@ -106,7 +106,7 @@ test('terminate asks at once, waits for the pod, and tells its exit code and las
   assert.deepEqual(await compute.terminate({ name }, { graceMs: 0 }), { end: { state: 'gone' }, logTail: null })
 })
 
-test('what has ended keeps its end when it is removed', async (t) => {
+test('a removed pod keeps its recorded end', async (t) => {
   const { server, compute } = await startSmallCluster(t)
   await compute.launch(someRun(name))
   server.startPod(name, podStatus('Failed', { terminated: { exitCode: 137, reason: 'OOMKilled' } }))

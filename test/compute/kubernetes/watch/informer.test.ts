@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { runInformer } from '../../../../src/compute/kubernetes/watch/informer.ts'
 
-test('a watch that nobody takes up is trouble, and is opened again after a new list', async () => {
+test('an unanswered watch is reported as trouble and reopened after a new list', async () => {
   const stopping = new AbortController()
   const troubles: (string | null)[] = []
   let lists = 0

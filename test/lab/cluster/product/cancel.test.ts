@@ -50,7 +50,7 @@ describe('a job that is cancelled', { concurrency: true }, () => {
     assert.deepEqual(await jobs.losses(id), await jobs.losses(uninterrupted))
   })
 
-  test('while it saves its model goes on from what is saved', async (t) => {
+  test('while it saves its model goes on from the saved model', async (t) => {
     const id = await jobs.train(args)
     const { status } = await account.until(id, (job) => ['SAVING MODEL', 'EVALUATING MODEL'].includes(job.status), {
       everyMs: 5,

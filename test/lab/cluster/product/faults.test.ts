@@ -10,7 +10,7 @@ after(() => jobs.end())
 const args = { max_steps: 160, save_steps: 30 }
 
 describe('a training pod', { concurrency: true }, () => {
-  test('that is deleted, SIGKILLed and evicted goes on each time, to the losses of an uninterrupted run', async (t) => {
+  test('goes on after a deletion, a SIGKILL and an eviction, to the losses of an uninterrupted run', async (t) => {
     const [uninterrupted, id] = await Promise.all([jobs.train(args), jobs.train(args)])
     const deleted = await inject(t, id, 10, (pod) => deletePod(pod))
     assert.equal(deleted.cause, 'killed')
@@ -25,7 +25,7 @@ describe('a training pod', { concurrency: true }, () => {
     assert.deepEqual(await jobs.losses(id), await jobs.losses(uninterrupted))
   })
 
-  test('that needs more memory than its limit is tried once more, then the job says so', async () => {
+  test('is tried once more after it exceeded its memory, then the job says so', async () => {
     const long = Array.from({ length: 100 }, (_, row) => ({
       input: `${row} `.repeat(500),
       output: 'much '.repeat(500),

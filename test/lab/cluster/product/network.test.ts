@@ -18,11 +18,11 @@ const made: string[] = []
 after(() => Promise.all(made.map((path) => api.delete(path))))
 
 describe('a pod', () => {
-  test('of a run reaches the internal API and the object store, nothing else', async () => {
+  test('in the namespace of runs reaches the internal API and the object store, nothing else', async () => {
     assert.deepEqual(await reachedFrom('anneal-runs'), ['internal API', 'object store'])
   })
 
-  test('that is neither api nor worker reaches the stores, nothing else', async () => {
+  test('without the labels of api and worker reaches the stores, nothing else', async () => {
     assert.deepEqual(await reachedFrom('anneal'), ['Postgres', 'object store'])
   })
 })

@@ -10,25 +10,29 @@ import { api } from '../support/cluster.ts'
 const kernelSettings = ['vm/overcommit_memory', 'kernel/panic', 'kernel/panic_on_oops', 'net/ipv4/ip_forward']
 const readKernelSettings = () => kernelSettings.map((name) => readFileSync(`/proc/sys/${name}`, 'utf8'))
 
-test('two clusters run beside each other, and killing one process ends all of one', { timeout: 300_000 }, async (t) => {
-  const settings = readKernelSettings()
-  const started = await up((text) => t.diagnostic(text), { isOwn: false })
-  t.after(() => down(started))
-  const { cluster } = started
-  const second = createApi(cluster)
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'lasting' } }
-  const containers = [{ name: 'main', image: 'localhost/anneal-test/shell:1', command: ['sleep', '600'] }]
-  await second.post('/api/v1/namespaces/default/pods', { ...pod, spec: { containers } })
-  await until('a pod on the second cluster', async () => {
-    const { status } = await second.get<{ status: { phase: string } }>('/api/v1/namespaces/default/pods/lasting')
-    return status.phase === 'Running'
-  })
-  assert.equal(await api.find('/api/v1/namespaces/default/pods/lasting'), null)
+test(
+  'two clusters run beside each other, and killing a supervisor ends its whole cluster',
+  { timeout: 300_000 },
+  async (t) => {
+    const settings = readKernelSettings()
+    const started = await up((text) => t.diagnostic(text), { isOwn: false })
+    t.after(() => down(started))
+    const { cluster } = started
+    const second = createApi(cluster)
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'lasting' } }
+    const containers = [{ name: 'main', image: 'localhost/anneal-test/shell:1', command: ['sleep', '600'] }]
+    await second.post('/api/v1/namespaces/default/pods', { ...pod, spec: { containers } })
+    await until('a pod on the second cluster', async () => {
+      const { status } = await second.get<{ status: { phase: string } }>('/api/v1/namespaces/default/pods/lasting')
+      return status.phase === 'Running'
+    })
+    assert.equal(await api.find('/api/v1/namespaces/default/pods/lasting'), null)
 
-  await killSupervisor(started)
-  assert.deepEqual(await living(cluster), [])
-  await down(started)
-  assert.deepEqual(await leftovers(cluster), [])
-  assert.deepEqual(readKernelSettings(), settings)
-  assert.ok(await api.answers())
-})
+    await killSupervisor(started)
+    assert.deepEqual(await living(cluster), [])
+    await down(started)
+    assert.deepEqual(await leftovers(cluster), [])
+    assert.deepEqual(readKernelSettings(), settings)
+    assert.ok(await api.answers())
+  },
+)

@@ -20,7 +20,7 @@ test('each route that takes a body, rows, a file or a query has an extreme reque
   )
 })
 
-test('each extreme request is one of a route, and its name is told once', () => {
+test('each extreme request belongs to a route and has a name of its own', () => {
   const names = publicRoutes.map(({ name }) => name)
   for (const [route, each] of Object.entries(extremes)) {
     assert.ok(names.includes(route), route)

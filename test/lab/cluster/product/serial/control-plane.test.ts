@@ -12,7 +12,7 @@ const { account } = jobs
 after(() => jobs.end())
 
 describe('a job', { concurrency: true }, () => {
-  test('whose workflow is terminated is freed by the reaper, and its resume completes it', async (t) => {
+  test('is freed by the reaper after its workflow is terminated, and its resume completes', async (t) => {
     const temporal = await Connection.connect({ address: connection().temporalAddress })
     t.after(() => temporal.close())
     const id = await jobs.train({ max_steps: 100, save_steps: 10 })
@@ -28,7 +28,7 @@ describe('a job', { concurrency: true }, () => {
     assert.equal(done.resume_count, 1)
   })
 
-  test('whose Job was made though the answer was lost has one', async (t) => {
+  test('has a single Job though the answer to its creation was lost', async (t) => {
     t.after(() => control.setFaults({}))
     await control.setFaults({ methods: ['POST'], path: '/jobs$', late: true, dropped: true })
     const id = await jobs.train({ max_steps: 20 })

@@ -55,7 +55,7 @@ suite('with Kueue and quota for one job', async () => {
     await setWorkers({ ANNEAL_KUEUE_QUEUE: null, ANNEAL_KUEUE_PRIORITY_CLASSES: null })
   })
 
-  test('the second waits and says so; one of higher priority takes the place of the first, which loses nothing', async (t) => {
+  test('the second job waits and says so; a job of higher priority displaces the first, which loses nothing', async (t) => {
     const { account } = normal
     const args = { max_steps: 120, save_steps: 100 }
     const first = await normal.train(args)

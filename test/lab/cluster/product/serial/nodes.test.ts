@@ -37,7 +37,7 @@ const isReady = (node: string) =>
   })
 
 describe('a node', () => {
-  test('that is drained, our own services with it: the job goes on elsewhere', async (t) => {
+  test('is drained with our own services on it: the job goes on elsewhere', async (t) => {
     const id = (drainedJob = await jobs.train(args))
     const drained = await inject(t, id, 10, (pod) => drain(pod.spec.nodeName ?? ''))
     assert.equal(drained.cause, 'evicted')
@@ -47,7 +47,7 @@ describe('a node', () => {
     await jobs.completesAfter(id, ['evicted'])
   })
 
-  test('that is cut off: the job goes on elsewhere, and its trainer of before can write nothing', async (t) => {
+  test('is cut off: the job goes on elsewhere, and the old trainer can write nothing', async (t) => {
     const { id, serving } = await trainApart()
     let node = ''
     try {
@@ -66,7 +66,7 @@ describe('a node', () => {
     await isReady(node)
   })
 
-  test('whose kubelet alone is gone: the job goes on elsewhere, and its trainer of before is refused and ends', async (t) => {
+  test('loses its kubelet alone: the job goes on elsewhere, and the old trainer is refused and ends', async (t) => {
     // With fewer steps the job would end before the node counts as lost.
     const { id } = await trainApart({ max_steps: 20_000 })
     const pod = await runningPod(id)

@@ -38,7 +38,7 @@ suite('a job that must wait', async () => {
     await nothingIsLeftOf(id)
   })
 
-  test('for a GPU that no node has names it, and runs once one has it', async () => {
+  test('for a missing GPU names the resource, and runs once a node has a GPU', async () => {
     const id = await train({ gpu_config: { gpus: 1 } })
     const waiting = await waits(id, 'unschedulable')
     assert.equal(waiting.status, 'QUEUED')

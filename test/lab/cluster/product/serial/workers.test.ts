@@ -42,7 +42,7 @@ test('a worker that is killed in each state of a job: each completes in one atte
   await Promise.all(ids.map((id) => jobs.completesAfter(id, [])))
 })
 
-test('two workers, of which one dies and both are then rolled by the Deployment: jobs complete in one attempt', async () => {
+test('jobs complete in a single attempt when one of two workers dies and both are then rolled', async () => {
   await scaleWorkers(2)
   await servicesAreUp()
   const ids = await Promise.all([jobs.train({ max_steps: 200 }), jobs.train({ max_steps: 200 })])
