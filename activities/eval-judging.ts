@@ -63,7 +63,7 @@ export function createJudging(criteria: readonly EvalCriterion[], deps: ScoringD
   async function asked(criterion: Judge, filled: readonly FilledLine[], start: number, signal: AbortSignal) {
     const items = filled.flatMap((texts) => ('line' in texts ? [texts.line] : []))
     const batch = { ...asker, request: { endpoint } }
-    const { values: answered, errors = '' } = await answerLines(deps.infer, batch, { start, items, signal })
+    const { values: answered, errors } = await answerLines(deps.infer, batch, { start, items, signal })
     const samples = chatSamples({ values: answered, errors }, { start, count: filled.length })
     return filled.map((texts, at): Found => {
       if ('unfilled' in texts) return { score: null, error: texts.unfilled }

@@ -2,7 +2,7 @@
 import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import type { ChunkLocation } from '../src/domain/chunk-layout.ts'
-import { runChunkSize, summariseRun, type EvalRunRequest, type JudgedItem } from '../src/domain/eval-run.ts'
+import { summariseRun, type EvalRunRequest, type JudgedItem } from '../src/domain/eval-run.ts'
 import type { EvaluationSummary, ModelEvaluation } from '../src/domain/model-evaluation.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { storageKeys } from '../src/domain/storage-keys.ts'
@@ -50,7 +50,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
       const batchId = evaluation.plan?.batchIds[0] ?? null
       const judge = createJudging(run.run.criteria, deps, run)
       for (let chunk = 0; chunk < run.run.chunks.length; chunk++) {
-        const start = chunk * runChunkSize(run.run)
+        const start = chunk * run.run.chunkSize
         const position = { evaluationId: run.id, model: 0, start }
         if (await modelEvaluations.isChunkSaved(position)) continue
         const items = await readItems(run, chunk)
@@ -64,7 +64,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
       const { id, run } = runOf(evaluation)
       const items: JudgedItem[] = []
       for (let chunk = 0; chunk < run.chunks.length; chunk++) {
-        const position = { evaluationId: id, model: 0, start: chunk * runChunkSize(run) }
+        const position = { evaluationId: id, model: 0, start: chunk * run.chunkSize }
         const judged = await modelEvaluations.findChunk<JudgedItem>(position)
         if (!judged) throw new Error(`chunk ${chunk} of a run is not judged`)
         // The texts are not needed.
@@ -89,7 +89,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     return {
       id,
       kind: 'chats' as const,
-      request: { chunkSize: runChunkSize(run.run), chunks, input: null, endpoint },
+      request: { chunkSize: run.run.chunkSize, chunks, input: null, endpoint },
       ...common,
     }
   }
@@ -100,7 +100,7 @@ export function createEvalRuns(deps: EvalRunDependencies) {
     const model = run.request.models[0]?.modelName ?? ''
     let offset = 0
     for (const chunk of run.run.chunks.keys()) {
-      const start = chunk * runChunkSize(run.run)
+      const start = chunk * run.run.chunkSize
       const items = await readItems(run, chunk)
       const { lines, misfit } = await withModelErrors(database, (signal) =>
         grading.chatLines(run.accountId, { itemSchema, sampling, items, model, start }, signal),

@@ -81,7 +81,15 @@ export function createScoring(graders: readonly Grader[], { infer, grading }: Sc
   }
 }
 
-const noSampling = { dataId: null, maxTokens: null, temperature: 0, topP: null, seed: null, stop: [] }
+const noSampling = {
+  dataId: null,
+  specialTokens: true,
+  maxTokens: null,
+  temperature: 0,
+  topP: null,
+  seed: null,
+  stop: [],
+}
 
 /** The parts of a prompt: copies of nothing, however often a long text is named. */
 const partsOf = (template: string, values: Record<string, string>): string[] =>

@@ -7,8 +7,8 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  deprecatePatch,
   log,
-  patched,
   setHandler,
   sleep,
   workflowInfo,
@@ -160,7 +160,9 @@ async function train(state: State, continued?: ContinuedFineTune): Promise<JobEn
     }
     if (decision.next === 'fail') return finish(state, endingOf(decision, null))
     launch = decision
-    if (isLong() && patched('continue a long fine-tune')) {
+    if (isLong()) {
+      // Histories of v0.1.0 have its mark.
+      deprecatePatch('continue a long fine-tune')
       const { attempt, status } = state
       return { attempt, status, endedCount: ordinal + 1, outcomes: decisiveOutcomes(outcomes), launch }
     }

@@ -1,6 +1,6 @@
 // Evals: criteria that are kept, and runs that let a model answer items and judge its answers by them. A run is an evaluation
 // of one model, or of samples that come with the items.
-import { chunkSize, type ChunkLocation } from './chunk-layout.ts'
+import type { ChunkLocation } from './chunk-layout.ts'
 import { textOf, type EvalCriterion, type TemplateMessage } from './eval-criteria.ts'
 import { filled, roomForItem, valueAt } from './item-template.ts'
 import { parsedJson } from './parsed-json.ts'
@@ -47,16 +47,13 @@ export type EvalRunRequest = {
   criteria: EvalCriterion[]
   /**
    * Null when each item brings its sample. `fields` are those of a chat besides model and messages. `fieldsText` is their JSON,
-   * because the database sorts keys, and an answer has the properties of its schema in order. Absent in runs of earlier releases.
+   * because the database sorts keys, and an answer has the properties of its schema in order.
    */
-  sampling: { messages: InputMessages; fields: Json; fieldsText?: string } | null
+  sampling: { messages: InputMessages; fields: Json; fieldsText: string } | null
   chunks: ChunkLocation[]
-  /** Items of a chunk, fewer where items or their texts are long. Absent in runs of older releases. */
-  chunkSize?: number
+  /** Items of a chunk, fewer where items or their texts are long. */
+  chunkSize: number
 }
-
-/** Items of a chunk of a run. */
-export const runChunkSize = ({ chunkSize: own = chunkSize }: Pick<EvalRunRequest, 'chunkSize'>) => own
 
 /** @throws MissingPart, TooLongTexts */
 export function messagesOf(messages: InputMessages, { item }: EvalItem, room = roomForItem()): unknown {

@@ -78,11 +78,8 @@ export type RecommendedArgs = Partial<z.infer<z.ZodObject<typeof knownArgs>>>
 export const TrainingArgs = z.object({
   ...knownArgs,
   num_train_epochs: knownArgs.num_train_epochs.nullable(),
-  // Absent in jobs of earlier releases.
-  eval_steps: knownArgs.eval_steps.nullish(),
-  keep: knownArgs.keep.optional(),
-  special_tokens: knownArgs.special_tokens.optional(),
-  early_stopping: knownArgs.early_stopping.nullish(),
+  eval_steps: knownArgs.eval_steps.nullable(),
+  early_stopping: knownArgs.early_stopping.nullable(),
 })
 export type TrainingArgs = z.infer<typeof TrainingArgs>
 
@@ -168,7 +165,7 @@ const present = (requested: FinetuneArgs): RecommendedArgs =>
   Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== null && value !== undefined))
 
 /** The steps of a job. Null before its data is checked, unless the steps do not depend on it. */
-export function stepsOf({ args, trainRows }: { args: TrainingArgs | null; trainRows: number | null }): number | null {
-  if (args === null || (trainRows === null && args.num_train_epochs !== null)) return null
+export function stepsOf({ args, trainRows }: { args: TrainingArgs; trainRows: number | null }): number | null {
+  if (trainRows === null && args.num_train_epochs !== null) return null
   return totalSteps(args, trainRows ?? 0).steps
 }

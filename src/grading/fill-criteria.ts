@@ -124,13 +124,13 @@ function validatorOf(schema: Record<string, unknown>) {
 
 /** @throws ServiceError invalid_input, which a release that did not measure texts has let through */
 function chatLine(
-  { messages, fields, fieldsText }: NonNullable<EvalRunRequest['sampling']>,
+  { messages, fieldsText }: NonNullable<EvalRunRequest['sampling']>,
   model: string,
   item: EvalItem,
   index: number,
 ) {
   try {
-    const ordered = fieldsText === undefined ? fields : (JSON.parse(fieldsText) as object)
+    const ordered = JSON.parse(fieldsText) as object
     return lineOf({ model, messages: messagesOf(messages, item), ...ordered }, index)
   } catch (error) {
     throw error instanceof UnfilledText ? invalidInput('', whyUnfilled(error, `Item ${index}`)) : error

@@ -29,7 +29,7 @@ function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)
       ? answered(String(128 + at), { error: { message: 'It is too long.' } }, 400)
       : answered(String(128 + at), chat(content)),
   )
-  const answers = { values: lines.toReversed().join('') }
+  const answers = { values: lines.toReversed().join(''), errors: '' }
   const parsed = criteria.map((each) => EvalCriterion.parse(each))
   const deps = { infer: { answerLine } as unknown as Infer, grading }
   const chunk = { items: Buffer.from(JSON.stringify(items)), answers, start: 128 }

@@ -12,7 +12,7 @@ const template = [
 ]
 
 const ask = (more: Partial<ChunkToAsk>) => {
-  const sampling = { messages: { template }, fields: { seed: 1 } }
+  const sampling = { messages: { template }, fields: { seed: 1 }, fieldsText: '{"seed":1}' }
   const { lines, misfit } = chatLines({ itemSchema: {}, sampling, items: people, model: 'm', start: 128, ...more })
   const texts = JSON.parse(Buffer.from(lines).toString()) as string[]
   return { misfit, chats: texts.map((text) => JSON.parse(text) as unknown) }
@@ -30,7 +30,7 @@ test('each item is a chat with its position in the run', () => {
 })
 
 test('a conversation may be a part of the item, and the first item that does not fit the schema is named', () => {
-  const sampling = { messages: { reference: 'item.said' }, fields: {} }
+  const sampling = { messages: { reference: 'item.said' }, fields: {}, fieldsText: '{}' }
   const itemSchema = { properties: { name: { type: 'string' } } }
   const one = bytesOf([{ item: { said: [{ role: 'user', content: 'Hi' }] } }])
   const [chat] = ask({ sampling, itemSchema, items: one }).chats as [{ body: { messages: unknown } }]

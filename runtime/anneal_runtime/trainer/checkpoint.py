@@ -38,7 +38,7 @@ class RunState:
     window_loss: float = 0.0
     window_steps: int = 0
     # Loss, gradient norm and token accuracy of the newest step, if its look is still due.
-    unreported: tuple[float, ...] | None = None
+    unreported: tuple[float, float, float] | None = None
     trend: Trend = field(default_factory=Trend)
 
 
@@ -61,12 +61,8 @@ def load_checkpoint(folder: Path, model: PeftModel, optimizer: torch.optim.Optim
     load_weights(model, folder)
     _unflatten(optimizer, trainable(model), load_file(folder / OPTIMIZER_FILE), scalars)
     _restore_random_states(load_file(folder / RANDOM_FILE))
-    # Checkpoints of earlier releases have no trend.
-    trend = Trend(**document.pop("trend", {}))
-    state = RunState(**document, trend=trend)
-    if state.unreported is None:
-        trend.looked_at = state.step
-    return state
+    trend = Trend(**document.pop("trend"))
+    return RunState(**document, trend=trend)
 
 
 def _flatten(optimizer: torch.optim.Optimizer, names: list[str]) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

@@ -241,8 +241,7 @@ class TrainingRun:
         """The newest step of the checkpoint, if a stop came before its look."""
         if self._state.unreported is None or not self._looks.are_due:
             return None
-        # Checkpoints of earlier releases have no token accuracy.
-        loss, grad_norm, accuracy = (*self._state.unreported, math.nan)[:3]
+        loss, grad_norm, accuracy = self._state.unreported
         return StepOutcome(torch.tensor(loss), torch.tensor(accuracy), torch.tensor(grad_norm), 0)
 
     def _save_checkpoint(self, outcome: StepOutcome, uploader: CheckpointUploader) -> None:

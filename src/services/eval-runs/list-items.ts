@@ -1,12 +1,4 @@
-import {
-  messagesOf,
-  outcomeOf,
-  runChunkSize,
-  type EvalItem,
-  type ItemOutcome,
-  type JudgedItem,
-} from '../../domain/eval-run.ts'
-import { UnfilledText } from '../../domain/item-template.ts'
+import { messagesOf, outcomeOf, type EvalItem, type ItemOutcome, type JudgedItem } from '../../domain/eval-run.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { noRun, type EvalRun } from './find.ts'
@@ -32,7 +24,7 @@ export async function listOutputItems({
 }): Promise<{ items: OutputItem[]; hasMore: boolean }> {
   const found: OutputItem[] = []
   let left = pageCharacters
-  const size = runChunkSize(run.run)
+  const size = run.run.chunkSize
   const chunks = [...run.run.chunks.keys()]
   const isBeyond = (index: number) => after === null || (isOldestFirst ? index > after : index < after)
   for (const chunk of isOldestFirst ? chunks : chunks.toReversed()) {
@@ -50,15 +42,8 @@ export async function listOutputItems({
   return { items: found, hasMore: false }
 }
 
-/** Empty for an item of an older release that is longer than a conversation may be by now. */
-function saidTo({ run: { sampling } }: EvalRun, source: EvalItem): unknown {
-  try {
-    return sampling ? messagesOf(sampling.messages, source) : []
-  } catch (error) {
-    if (error instanceof UnfilledText) return []
-    throw error
-  }
-}
+const saidTo = ({ run: { sampling } }: EvalRun, source: EvalItem): unknown =>
+  sampling ? messagesOf(sampling.messages, source) : []
 
 const charactersOf = ({ said, source, judged }: OutputItem) =>
   JSON.stringify([said, source.item, judged.results]).length + (judged.output?.length ?? 0)
@@ -71,7 +56,7 @@ export async function findOutputItem({
   ctx: Ctx
   input: { run: EvalRun; index: number }
 }): Promise<OutputItem> {
-  const chunk = Math.floor(index / runChunkSize(run.run))
+  const chunk = Math.floor(index / run.run.chunkSize)
   const item = (await readChunk(ctx, run, chunk)).find((each) => each.index === index)
   if (!item) throw new ServiceError('not_found', 'There is no such output item, or it is not judged yet.')
   return { ...item, said: saidTo(run, item.source) }
@@ -83,7 +68,7 @@ async function readChunk(
   chunk: number,
 ): Promise<Omit<OutputItem, 'said'>[]> {
   const location = run.chunks[chunk]
-  const start = chunk * runChunkSize(run)
+  const start = chunk * run.chunkSize
   const judged =
     location && (await deps.database.modelEvaluations.findChunk<JudgedItem>({ evaluationId: id, model: 0, start }))
   if (!location || !judged || rowsKey === null) return []
