@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity'
 import { randomUUID } from 'node:crypto'
 import type { TrainerSpec } from '../src/compute/trainers.ts'
-import { defaultDiskGiB, gibibyte } from '../src/domain/catalogue.ts'
+import { gibibyte } from '../src/domain/catalogue.ts'
 import { attemptRunName, podToken, sha256 } from '../src/domain/identifiers.ts'
 import { isTerminal } from '../src/domain/training-job-status.ts'
 import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/training-job.ts'
@@ -174,7 +174,7 @@ async function chooseStart(deps: FineTuneDependencies, job: TrainingJob, attempt
 }
 
 function runSpec(settings: Settings, job: TrainingJob, attempt: Attempt): TrainerSpec {
-  const { cpuCount, memoryGiB, diskGiB = defaultDiskGiB, gpuCount } = job.spec.baseModel.resources
+  const { cpuCount, memoryGiB, diskGiB, gpuCount } = job.spec.baseModel.resources
   return {
     name: attempt.runName,
     model: job.spec.baseModel.name,

@@ -33,7 +33,15 @@ export function gradingModels(
   }
 }
 
-const noSampling = { dataId: null, maxTokens: null, temperature: 0, topP: null, seed: null, stop: [] }
+const noSampling = {
+  dataId: null,
+  specialTokens: true,
+  maxTokens: null,
+  temperature: 0,
+  topP: null,
+  seed: null,
+  stop: [],
+}
 
 /** Null for a text that the model refuses. */
 async function answersOf<T>(texts: readonly string[], ask: (texts: string[]) => Promise<T[]>): Promise<(T | null)[]> {

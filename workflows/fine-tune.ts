@@ -7,8 +7,8 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  deprecatePatch,
   log,
-  patched,
   setHandler,
   sleep,
   workflowInfo,
@@ -149,7 +149,9 @@ async function train(state: State, continued?: ContinuedFineTune): Promise<JobEn
       continue
     }
     outcomes.push(outcome)
-    if (isLong() && patched('continue a long fine-tune')) {
+    if (isLong()) {
+      // Histories of v0.1.0 have its mark.
+      deprecatePatch('continue a long fine-tune')
       const { attempt, status, endedCount } = state
       return { attempt, status, endedCount, outcomes: decisiveOutcomes(outcomes), launch: decision }
     }

@@ -1,13 +1,7 @@
 // One durable batch: runs its chunks, a few at once, then stores the result. Waits about a quarter of an hour for an engine.
-import {
-  ActivityFailure,
-  CancellationScope,
-  proxyActivities,
-  setCurrentDetails,
-  TimeoutFailure,
-} from '@temporalio/workflow'
+import { CancellationScope, proxyActivities, setCurrentDetails } from '@temporalio/workflow'
 import type { InferenceBatchActivities } from '../activities/inference-batches.ts'
-import { batchCancelled, batchTooOld } from '../src/domain/inference-batch.ts'
+import { batchCancelled } from '../src/domain/inference-batch.ts'
 import { untilDone } from './activity-limits.ts'
 import { inferenceTaskQueue, type InferenceBatchInput } from './contract.ts'
 import { liveAsWork } from './durable-work.ts'
@@ -26,7 +20,6 @@ export const inferenceBatch = (input: InferenceBatchInput): Promise<void> =>
     what: 'batch',
     failureType: 'BatchFailed',
     cancelled: batchCancelled,
-    messageOf: (error) => (isTooOld(error) ? batchTooOld : null),
     async run() {
       await runChunks(input)
       await finishBatch({ batchId: input.batchId })
@@ -56,7 +49,3 @@ async function runChunks({ batchId, chunkCount, ageLimitMs }: InferenceBatchInpu
 /** The activity knows when the first chunk began. A wait for a turn has no limit. */
 const runChunk = (work: { batchId: string; chunk: number; ageLimitMs: number }): Promise<void> =>
   whileUnavailable(() => runBatchChunk.executeWithOptions({ summary: `chunk ${work.chunk}` }, [work]))
-
-/** A chunk that an older release has scheduled was given the rest of the time. */
-const isTooOld = (error: unknown) =>
-  error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT')

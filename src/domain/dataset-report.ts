@@ -11,10 +11,10 @@ export type TokenLengths = {
   sampledRows: number
   input: LengthPercentiles
   output: LengthPercentiles
-  /** Of all good rows, from the sample's mean. Absent in reports of earlier releases. */
-  estimatedTotal?: number
-  /** Rows of the sample by the tokens of input and output together. Absent in reports of earlier releases. */
-  histogram?: TokenBucket[]
+  /** Of all good rows, from the sample's mean. */
+  estimatedTotal: number
+  /** Rows of the sample by the tokens of input and output together. */
+  histogram: TokenBucket[]
 }
 
 export type BadRow = { line: number; field: string; reason: string }
@@ -22,15 +22,12 @@ export type BadRow = { line: number; field: string; reason: string }
 /** A field that holds something in some rows, and that training does not read. `line`: the first such row. */
 export type UnreadField = { field: string; rows: number; line: number }
 
-/**
- * Counts the changes of how rows are read. Reports and prepared rows of another number are not used again.
- * The first releases have none.
- */
+/** Counts the changes of how rows are read. Reports and prepared rows of another number are not used again. */
 export const rowReader = 3
 
 export type DatasetReport = {
   /** `rowReader` of the release that made the report. */
-  reader?: number
+  reader: number
   /** The object store's ETag of the checked bytes. */
   etag: string
   /** Size of the upload. */
@@ -39,8 +36,8 @@ export type DatasetReport = {
   badRowCount: number
   /** The first 100 bad rows. */
   badRows: BadRow[]
-  /** Counted in good rows. At most 50 names, and one entry for all others. Absent in reports of earlier releases. */
-  unreadFields?: UnreadField[]
+  /** Counted in good rows. At most 50 names, and one entry for all others. */
+  unreadFields: UnreadField[]
   /** Rows equal to an earlier row; counted among the first three million different rows. */
   duplicateCount: number
   /** Rows whose output has no text: "" makes a row bad, white space does not. */
@@ -117,7 +114,7 @@ function sentenceOf({ line, field, reason }: BadRow, before: BadRow | undefined)
 const unreadInMessage = 5
 
 /** @returns what an event says about fields that training does not read, or null when there are none */
-export function unreadNote(name: string, { unreadFields = [] }: Pick<DatasetReport, 'unreadFields'>): string | null {
+export function unreadNote(name: string, { unreadFields }: Pick<DatasetReport, 'unreadFields'>): string | null {
   if (unreadFields.length === 0) return null
   const listed = unreadFields
     .slice(0, unreadInMessage)

@@ -11,8 +11,7 @@ export type BatchState = 'running' | 'done' | 'failed'
 /** Options of every item; null means the default of a single request. */
 export type BatchCompletionInput = {
   dataId: string | null
-  /** Absent in batches of earlier releases: true. */
-  specialTokens?: boolean
+  specialTokens: boolean
   outputType: OutputType | null
   maxTokens: number | null
   temperature: number | null
@@ -51,7 +50,7 @@ export type InferenceBatch = {
 
 /**
  * The results of one chunk as JSON text without brackets, with the engine's own spelling of numbers. A refused item has the
- * value null, the finish reason `error` and an entry in `errors`. Chunks of older releases have neither of the last two fields.
+ * value null, the finish reason `error` and an entry in `errors`.
  * `step` rises while a streaming chunk grows; a final chunk never changes again.
  */
 export type ChunkResults = {
@@ -59,8 +58,8 @@ export type ChunkResults = {
   finishReasons: string
   step: number
   isFinal: boolean
-  errors?: string
-  errorCount?: number
+  errors: string
+  errorCount: number
 }
 
 /** A batch that is not done this long after its first chunk began fails. Waiting for a turn does not count. */

@@ -4,7 +4,7 @@
 export type JobCursor = {
   /** Id of the newest event. */
   event: number
-  /** Sequence of the newest report of a step, and the step: rows of earlier releases share the sequence 0. */
+  /** Sequence of the newest report of a step, and the step. Each report has a sequence of its own; cursors of v0.1.0 name both. */
   sequence: number
   step: number
   /** Sequence of the step whose progress was told. */

@@ -186,7 +186,7 @@ const present = (requested: FinetuneArgs): RecommendedArgs =>
   Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== null && value !== undefined))
 
 /** The steps of a job. Null before its data is checked, unless the steps do not depend on it. */
-export function stepsOf({ args, trainRows }: { args: TrainingArgs | null; trainRows: number | null }): number | null {
-  if (args === null || (trainRows === null && args.num_train_epochs !== null)) return null
+export function stepsOf({ args, trainRows }: { args: TrainingArgs; trainRows: number | null }): number | null {
+  if (trainRows === null && args.num_train_epochs !== null) return null
   return totalSteps(args, trainRows ?? 0).steps
 }

@@ -7,15 +7,12 @@ import type { TrackerRequest } from './tracker.ts'
 import type { TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
-/** Jobs that were accepted before models had a `diskGiB` have none. */
-type Resources = Omit<CatalogueEntry['resources'], 'diskGiB'> & { diskGiB?: number }
-
 /** Frozen when the job is accepted. */
 export type TrainingSpec = {
-  baseModel: Pick<CatalogueEntry, 'name' | 'source' | 'contextLength'> & { sha256: string | null; resources: Resources }
+  baseModel: Pick<CatalogueEntry, 'name' | 'source' | 'contextLength' | 'resources'> & { sha256: string | null }
   args: TrainingArgs
-  /** Names of the arguments that the request gave; the others are defaults. Absent in jobs of earlier releases. */
-  givenArgs?: string[]
+  /** Names of the arguments that the request gave; the others are defaults. */
+  givenArgs: string[]
   gpus: number | null
   nodes: number
   /** Key of the rows. The job's preparation copies them. */
@@ -51,10 +48,10 @@ export type DataFile = { key: string; sizeBytes: number; sha256: string; rowCoun
 export type PreparedData = {
   train: DataFile
   evaluation: DataFile & { split: DataSplit }
-  /** ETag of the upload that the rows come from; absent in jobs of earlier releases. */
-  sourceEtag?: string
-  /** `rowReader` of the release that read them; absent in jobs of earlier releases. */
-  reader?: number
+  /** ETag of the upload that the rows come from. */
+  sourceEtag: string
+  /** `rowReader` of the release that read them. */
+  reader: number
 }
 
 export type TrainingJob = {

@@ -21,7 +21,7 @@ const noAnswer = 'The model has not answered this item.'
 
 /** The samples of a chunk's lines, in the order of the items, whose positions are their `custom_id`. */
 export function chatSamples(
-  { values, errors = '' }: Pick<ChunkResults, 'values' | 'errors'>,
+  { values, errors }: Pick<ChunkResults, 'values' | 'errors'>,
   { start, count }: { start: number; count: number },
 ): Sampled[] {
   const byId = new Map(linesOf(values + errors).map((line) => [line.custom_id, line]))

@@ -87,7 +87,7 @@ async function judgeInChat(
   signal: AbortSignal,
 ): Promise<Found[]> {
   const lines = filled.flatMap((each) => ('line' in each ? [each.line] : []))
-  const answers = ask && lines.length > 0 ? await ask(lines, start, signal) : { values: '' }
+  const answers = ask && lines.length > 0 ? await ask(lines, start, signal) : { values: '', errors: '' }
   const samples = chatSamples(answers, { start, count: filled.length })
   return filled.map((each, at): Found => {
     if ('problem' in each) return { score: null, ...each }

@@ -12,7 +12,7 @@ export type ApiKey = {
   expiresAt: Date | null
   revokedAt: Date | null
   lastUsedAt: Date | null
-  /** The key that made this one. Null for the operator's keys and for those of older versions. */
+  /** The key that made this one. Null for the operator's keys. */
   makerKeyId: string | null
   /** The session of the console by which that key acted. */
   makerSessionId: string | null

@@ -68,7 +68,7 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     if (changed > 0 && results.isFinal)
       await db.inferenceBatch.update({
         where: { id: batchId },
-        data: { doneCount: { increment: itemCount }, failedCount: { increment: results.errorCount ?? 0 } },
+        data: { doneCount: { increment: itemCount }, failedCount: { increment: results.errorCount } },
       })
   },
 

@@ -13,10 +13,9 @@ export type JobDetails = Pick<
   'id' | 'baseModel' | 'status' | 'statusReason' | 'statusMessage' | 'createdAt' | 'finishedAt' | 'datasetId'
 > &
   Pick<TrainingSpec, 'gpus' | 'nodes'> & {
-    /** Null in rows that no request has made. */
-    args: TrainingArgs | null
-    /** Names of the arguments that the request gave. Null in jobs of earlier releases. */
-    givenArgs: string[] | null
+    args: TrainingArgs
+    /** Names of the arguments that the request gave. */
+    givenArgs: string[]
     metadata: Record<string, string> | null
     trackers: TrackerRequest[] | null
     /** GPUs of each node when the request names none. */

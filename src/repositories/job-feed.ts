@@ -16,7 +16,7 @@ export type JobNews = {
   modelName: string | null
   stateSequence: number
   currentAttempt: number
-  args: TrainingArgs | null
+  args: TrainingArgs
   trainRows: number | null
   /** The events in their order, at most `limit`; times as Postgres writes them in JSON. */
   events: FeedEvent[]

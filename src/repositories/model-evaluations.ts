@@ -163,7 +163,7 @@ export const createModelEvaluationRepository = (db: Connection) => ({
       where id = ${id}::uuid and finished_at is null returning plan #>> '{}' plan`
     if (!ended) return null
     await notify(db, 'work')
-    return ended.plan === null ? [] : ((JSON.parse(ended.plan) as EvaluationPlan).batchIds ?? [])
+    return ended.plan === null ? [] : (JSON.parse(ended.plan) as EvaluationPlan).batchIds
   },
 
   /** Returns the evaluations that exist, with the keys of their rows. */

@@ -10,9 +10,9 @@ type UnneededData = { id: number; keys: string[] }
 /** The artifact was never committed, or differs from its manifest. */
 const isBroken = Prisma.raw('(a.committed_at is null or a.corrupt_at is not null)')
 
-/** A complete job needs no resume. Jobs that were accepted before the argument existed keep none then. */
+/** A complete job needs no resume. */
 const checkpointsToKeep = (forResume: number) => Prisma.sql`
-  greatest(coalesce((j.spec->'args'->>'keep_checkpoints')::int, 0),
+  greatest((j.spec->'args'->>'keep_checkpoints')::int,
     case when j.status = 'COMPLETED' then 0 else ${forResume}::int end)`
 
 export const createRetentionRepository = (db: Connection) => ({

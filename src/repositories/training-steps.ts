@@ -77,7 +77,7 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
 
 const csvPageSize = 1000
 
-/** The line ends with a line break. Rows of earlier releases have no accuracy. */
+/** The line ends with a line break. */
 export type CsvLine = { step: number; line: string }
 
 const csvLine = `concat_ws(',', step, loss, coalesce(token_accuracy::text, ''), coalesce(valid_loss::text, ''), coalesce(valid_token_accuracy::text, '')) || E'\\n'`

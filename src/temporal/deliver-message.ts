@@ -26,7 +26,7 @@ export class NotYet extends Error {}
 
 export const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-const startsOfEarlierRelease: readonly string[] = ['start-batch', 'start-evaluation', 'start-export']
+const startsOfV010: readonly string[] = ['start-batch', 'start-evaluation', 'start-export']
 
 type MessageOf<K extends ClaimedMessage['kind']> = Extract<ClaimedMessage, { kind: K }>
 
@@ -40,9 +40,9 @@ export function createDeliver({
   modelServerInput: (baseModel: string) => ModelServerInput
 }): Deliver {
   return async (message) => {
-    // An api of the release before may add messages until it is upgraded. The work scheduler starts what waits.
+    // An api of v0.1.0 adds such messages until it is upgraded. The work scheduler starts what waits.
     const kind: string = message.kind
-    if (startsOfEarlierRelease.includes(kind)) return
+    if (startsOfV010.includes(kind)) return
     if (kind === 'cancel-evaluation') return cancelWork(client, message.workflowId)
     switch (message.kind) {
       case 'start':

@@ -19,10 +19,9 @@ const maxFailedTasks = 5
 /** Starts what is missing, and replaces what cannot go on. Any number of workers may do so at once. */
 export async function ensureHousekeeping(client: Client): Promise<void> {
   for (const { type, workflowId, staticSummary } of workflows) {
-    await endSchedule(client, workflowId)
     const open = await ifFound(client.workflow.getHandle(workflowId).describe())
     if (open?.status.name === 'RUNNING' && !isStuck(open)) continue
-    // The history of an older release may not replay on this one. Its rounds keep no state, so a new execution loses nothing.
+    // The history of another release may not replay on this one. Its rounds keep no state, so a new execution loses nothing.
     if (open && isStuck(open)) await ifFound(client.workflow.getHandle(workflowId, open.runId).terminate('stuck'))
     await client.workflow.start(type, { workflowId, taskQueue, args: [], staticSummary }).catch((error: unknown) => {
       // Another worker was faster.
@@ -34,16 +33,4 @@ export async function ensureHousekeeping(client: Client): Promise<void> {
 /** No worker could do the newest workflow task. */
 function isStuck({ status, raw }: WorkflowExecutionDescription): boolean {
   return status.name === 'RUNNING' && (raw.pendingWorkflowTask?.attempt ?? 1) > maxFailedTasks
-}
-
-/** A build before this one started a workflow for each round by a schedule of the same name. */
-async function endSchedule(client: Client, scheduleId: string): Promise<void> {
-  const schedule = client.schedule.getHandle(scheduleId)
-  const described = await ifFound(schedule.describe())
-  if (!described) return
-  // Deleted last, so that a repeat finds the rest of the work.
-  await ifFound(schedule.pause())
-  for (const { workflow } of described.info.runningActions)
-    await ifFound(client.workflow.getHandle(workflow.workflowId).terminate('replaced by a long-lived workflow'))
-  await ifFound(schedule.delete())
 }

@@ -1,5 +1,5 @@
 // Reads, signals and deletes workflow executions. An execution is one run of a workflow id, in Temporal's words.
-import { ScheduleNotFoundError, WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
+import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
 import type { SignalDefinition } from '@temporalio/common'
 import { slotSignal } from '../../workflows/contract.ts'
 
@@ -39,12 +39,12 @@ export async function signalIfOpen<Args extends unknown[]>(
   await ifFound(client.workflow.getHandle(workflowId).signal(signal, ...args))
 }
 
-/** Null when Temporal answers that there is no such workflow or schedule, or that it has closed. */
+/** Null when Temporal answers that there is no such workflow, or that it has closed. */
 export async function ifFound<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError || error instanceof ScheduleNotFoundError) return null
+    if (error instanceof WorkflowNotFoundError) return null
     throw error
   }
 }

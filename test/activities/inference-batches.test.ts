@@ -48,7 +48,7 @@ function open({ items, kind = 'completions', refuse = byPosition, ageMs = 0.25 }
     findChunk: async ({ start }: { start: number }) => chunks.get(start) ?? null,
     measureResults: async () => ({
       sizeBytes: 0,
-      errorCount: [...chunks.values()].reduce((sum, { errorCount = 0 }) => sum + errorCount, 0),
+      errorCount: [...chunks.values()].reduce((sum, { errorCount }) => sum + errorCount, 0),
     }),
     finish: async () => true,
   }

@@ -45,7 +45,7 @@ suite('the sweep of objects', async () => {
 
   const dataUnder = (key: string): PreparedData => {
     const file = { key, sizeBytes: 1, sha256: 'h', rowCount: 1 }
-    return { train: file, evaluation: { ...file, split: 'train' } }
+    return { train: file, evaluation: { ...file, split: 'train' }, sourceEtag: 'etag', reader: 1 }
   }
 
   const end = (tx: Repositories, jobId: number) =>

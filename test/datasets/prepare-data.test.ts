@@ -121,5 +121,5 @@ test('fields that are not read are counted in the reports on the rows to train a
   // The names are the user's own, so their number is bounded.
   const many = Array.from({ length: 300 }, (_, at) => ({ input: 'a', output: 'b', [`f${at}`]: 1 }))
   const { unreadFields } = (await prepare(lines(many))).report
-  assert.deepEqual([unreadFields?.length, unreadFields?.at(-1)], [51, { field: '(more fields)', rows: 250, line: 51 }])
+  assert.deepEqual([unreadFields.length, unreadFields.at(-1)], [51, { field: '(more fields)', rows: 250, line: 51 }])
 })

@@ -18,20 +18,20 @@ const chat = (content: string) => ({ choices: [{ message: { content }, finish_re
 /** Judges items from the position 128 on with the samples of a batch. */
 function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)[], verdict: unknown = null) {
   const asked: Body[] = []
-  const ask: Scoring['ask'] = (lines) => {
+  const ask: NonNullable<Scoring['ask']> = (lines) => {
     const values = lines.map((line) => {
       const { custom_id, body } = JSON.parse(line) as { custom_id: string; body: Body }
       asked.push(body)
       return answered(custom_id, chat(JSON.stringify({ verdict })))
     })
-    return Promise.resolve({ values: values.toReversed().join('') })
+    return Promise.resolve({ values: values.toReversed().join(''), errors: '' })
   }
   const lines = contents.map((content, at) =>
     content === null
       ? answered(String(128 + at), { error: { message: 'It is too long.' } }, 400)
       : answered(String(128 + at), chat(content)),
   )
-  const answers = { values: lines.toReversed().join('') }
+  const answers = { values: lines.toReversed().join(''), errors: '' }
   const parsed = criteria.map((each) => EvalCriterion.parse(each))
   const scoring = { accountId: 'account', grading, ask, embed: () => assert.fail() }
   const chunk = { items: Buffer.from(JSON.stringify(items)), answers, start: 128 }

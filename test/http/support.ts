@@ -7,6 +7,7 @@ import { callableAddresses } from '../../src/domain/callable-addresses.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { makeApiKey, parseApiKey } from '../../src/domain/identifiers.ts'
 import { scopes } from '../../src/domain/scopes.ts'
+import { documentedDefaults } from '../../src/domain/training-args.ts'
 import { createPublicApp } from '../../src/http/app.ts'
 import { createBodyMemory } from '../../src/http/edge/body-memory.ts'
 import { withEncodedModel } from '../../src/http/openai/routes.ts'
@@ -290,8 +291,8 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   datasetId: 'questions',
   gpus: null,
   nodes: 1,
-  args: null,
-  givenArgs: null,
+  args: documentedDefaults,
+  givenArgs: [],
   metadata: null,
   trackers: null,
   modelGpus: 0,

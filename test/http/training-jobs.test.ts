@@ -87,20 +87,6 @@ test('a single job has the documented fields, its history as JSON text', async (
   })
 })
 
-test('a job of an earlier release, whose request is not known, is told as far as it is known', async () => {
-  const edge = await startPublic({
-    database: {
-      trainingJobs: { find: () => Promise.resolve(trainingJob()) },
-      trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [] }) },
-    },
-  })
-  const { json } = await edge.call('GET', '/v1/train/jobs/7')
-  assert.deepEqual(
-    [json.finetune_args, json.finetune_args_defaults, json.progress, json.metadata, json.integrations],
-    [{}, null, null, {}, []],
-  )
-})
-
 test('a queued job has its place among all that wait for a slot', async () => {
   const queued = { status: 'QUEUED', statusReason: 'waits_for_slot', statusMessage: 'Waits.' } as const
   const edge = await startPublic({

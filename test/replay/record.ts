@@ -2,6 +2,7 @@
 //   ANNEAL_TEST_HOME=DIR node test/replay/record.ts
 // test/workflows/long-fine-tune.deep.test.ts records `continued-*`, with ANNEAL_RECORD_HISTORIES=1.
 // Add to them when a workflow gains a path. After a release keep the old ones: they stand for jobs that run during a deploy.
+// v0.1.0 recorded all but `reaper` and `retention`.
 import assert from 'node:assert/strict'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { begunEarlier } from '../support/database.ts'

@@ -18,15 +18,6 @@ const read = (file: string) => readFileSync(join(folder, file), 'utf8')
 for (const file of readdirSync(folder))
   test(`replays ${file}`, () => Worker.runReplayHistory({ workflowBundle }, JSON.parse(read(file))))
 
-test('a job of an older release that was asked to continue in a new run, and did not, still replays', () => {
-  const asked = JSON.parse(read('killed-twice.json')) as {
-    events: { workflowTaskStartedEventAttributes?: { suggestContinueAsNew?: boolean } }[]
-  }
-  for (const { workflowTaskStartedEventAttributes: started } of asked.events)
-    if (started) started.suggestContinueAsNew = true
-  return Worker.runReplayHistory({ workflowBundle }, asked)
-})
-
 test('a changed order of activities is noticed', async () => {
   const changed = read('completed.json').replaceAll('"openAttempt"', '"openAnotherAttempt"')
   await assert.rejects(Worker.runReplayHistory({ workflowBundle }, JSON.parse(changed)), DeterminismViolationError)

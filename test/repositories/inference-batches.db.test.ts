@@ -35,6 +35,8 @@ suite('chunks of a batch', () => {
     finishReasons: '"stop"',
     step,
     isFinal,
+    errors: '',
+    errorCount: 0,
   })
 
   test('grow, and never shrink; what is final stays', () =>
@@ -101,7 +103,6 @@ suite('chunks of a batch', () => {
       const save = (start: number, more: Partial<ChunkResults>) =>
         tx.inferenceBatches.saveChunk({ batchId, start, itemCount: 2 }, { ...results('null', 0, true), ...more })
       await save(0, { errors: '{}', errorCount: 1 })
-      // A chunk of an older release.
       await save(2, {})
       assert.equal((await tx.inferenceBatches.measureResults(batchId)).errorCount, 1)
     }))

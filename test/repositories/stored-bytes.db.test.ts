@@ -102,6 +102,6 @@ async function jobsWithSharedRows(tx: Repositories, accountId: string): Promise<
   }
   const evaluation = { ...file('evaluation', 2), split: 'train' as const }
   for (const job of [owner, other])
-    await tx.trainingJobs.setPreparedData(job, { train: file('train', 3), evaluation, sourceEtag: 'etag' })
+    await tx.trainingJobs.setPreparedData(job, { train: file('train', 3), evaluation, sourceEtag: 'etag', reader: 1 })
   return [owner, other]
 }

@@ -1,4 +1,4 @@
-import { WorkflowNotFoundError, ScheduleNotFoundError, type Client } from '@temporalio/client'
+import { WorkflowNotFoundError, type Client } from '@temporalio/client'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ensureHousekeeping } from '../../src/temporal/housekeeping.ts'
@@ -8,9 +8,6 @@ import { reaperWorkflowId } from '../../workflows/contract.ts'
 async function callsFor(reaper: { status: string; failedTasks: number } | null): Promise<string[]> {
   const calls: string[] = []
   const client = {
-    schedule: {
-      getHandle: (id: string) => ({ describe: () => Promise.reject(new ScheduleNotFoundError('none', id)) }),
-    },
     workflow: {
       getHandle: (id: string) => ({
         describe: async () => {

@@ -29,7 +29,7 @@ export function DatasetReport({ report }: { report: Report }) {
         {report.state === 'empty' && <>✕ There are no rows.</>}
       </p>
       <Facts facts={facts} />
-      {report.token_length?.histogram && <Histogram buckets={report.token_length.histogram} />}
+      {report.token_length && <Histogram buckets={report.token_length.histogram} />}
       {report.errors.length > 0 && <BadRows report={report} />}
       {report.unread_fields.length > 0 && <UnreadFields fields={report.unread_fields} />}
     </>

@@ -109,8 +109,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 def _read_row(raw: dict[str, Any]) -> Row:
     if "learned" not in raw:
-        # Earlier releases wrote a conversation as a line with `messages` for each of its answers.
-        return Row(str(raw["input"]), str(raw["output"]), list(raw.get("messages", [])))
+        return Row(str(raw["input"]), str(raw["output"]))
     *earlier, last = raw["learned"]
     before, answer = raw["messages"][:last], raw["messages"][last]
     text = "\n".join(f"{message['role']}: {message['content']}" for message in before)

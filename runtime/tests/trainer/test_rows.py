@@ -7,7 +7,7 @@ from support.trainer_process import TINY
 from anneal_runtime.model_source import load_tokenizer
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.failures import DataError
-from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, encode_rows, read_rows
+from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, encode_rows
 
 TOKENIZER = load_tokenizer(TINY)
 ENCODER = TextEncoder(TOKENIZER)
@@ -92,13 +92,6 @@ def test_a_conversation_is_learned_after_the_models_own_template(tmp_path: Path)
     assert before.count(START) == 1 and text(before[1:]) == "Be brief.\nQuestion: who?\nAnswer: "
     assert text(learned[:-1]) == "Zoë." and learned[-1] == END
     assert text(parts(rows, 1)[0][1:]) == "a: "
-
-
-def test_a_row_of_an_earlier_release_is_read_as_the_same_conversation(tmp_path: Path) -> None:
-    new = {"messages": [SYSTEM, user("who?"), assistant("Zoë.")], "learned": [2]}
-    old = {"input": "system: Be brief.\nuser: who?", "output": "Zoë.", "messages": [SYSTEM, user("who?")]}
-    first, second = read_rows(write_lines(tmp_path / "rows.jsonl", new, old))
-    assert first == second
 
 
 def test_calls_are_learned_as_the_model_writes_them_and_results_are_only_read(tmp_path: Path) -> None:

@@ -172,5 +172,5 @@ const tokensOnWire = ({ tokenizer, sampledRows, input, output, histogram }: Toke
   sampled_rows: sampledRows,
   input,
   output,
-  histogram: histogram?.map(({ upTo, rows }) => ({ up_to: upTo, rows })) ?? null,
+  histogram: histogram.map(({ upTo, rows }) => ({ up_to: upTo, rows })),
 })

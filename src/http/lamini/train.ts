@@ -90,7 +90,7 @@ const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn, war
   ...toldIn(warnings),
 })
 
-const toldIn = (warnings: readonly string[] = []) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
+const toldIn = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
 
 const evaluationOf = (wanted: WantedEvaluation): EvaluationSettings => ({
   ...(wanted.graders && { graders: gradersOf(wanted.graders) }),

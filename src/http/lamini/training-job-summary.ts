@@ -29,8 +29,8 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
   const gpus = job.gpus ?? job.modelGpus
   return {
     base_model: job.baseModel,
-    finetune_args: args ?? {},
-    finetune_args_defaults: givenArgs && Object.keys(args ?? {}).filter((name) => !givenArgs.includes(name)),
+    finetune_args: args,
+    finetune_args_defaults: Object.keys(args).filter((name) => !givenArgs.includes(name)),
     gpu_config: { gpus, nodes },
     created_at: wireTime(job.createdAt),
     started_at: timeOrNull(job.startedAt),

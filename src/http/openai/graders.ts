@@ -59,6 +59,6 @@ function asking({ deps, accountId, apiKeyId }: Ctx) {
     const answered = lines.map((line) =>
       answerLine({ id: randomUUID(), accountId, apiKeyId, endpoint: chat, line }, signal),
     )
-    return { values: (await Promise.all(answered)).map(({ text }) => `${text}\n`).join('') }
+    return { values: (await Promise.all(answered)).map(({ text }) => `${text}\n`).join(''), errors: '' }
   }
 }

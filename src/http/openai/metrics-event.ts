@@ -37,7 +37,7 @@ type Validation = {
   full_valid_mean_token_accuracy?: number | undefined
 }
 
-/** Empty in steps of earlier releases. */
+/** Empty where the accuracy was not measured. */
 export const trainingOf = ({ token_accuracy }: Series = {}): { train_mean_token_accuracy?: number } =>
   token_accuracy === undefined || token_accuracy === null ? {} : { train_mean_token_accuracy: token_accuracy }
 

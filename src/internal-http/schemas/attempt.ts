@@ -51,7 +51,7 @@ export const PhaseRequest = z.object({ phase: z.enum(attemptPhases) })
 /** The sentence of a program that fetches or converts its base model. */
 export const LoadingRequest = z.object({ message: writtenText(500) })
 
-/** Null or absent where it was not measured. Trainers of earlier builds do not send it. */
+/** Null or absent where it was not measured. */
 const measured = (value: z.ZodNumber | z.ZodInt32) => value.nullish().transform((sent) => sent ?? undefined)
 
 export const StepsRequest = z.object({

@@ -1,7 +1,6 @@
 // A training pod claims its attempt first. The answer holds everything that the pod needs to know.
 import { ServiceError } from '../../domain/service-error.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
-import { documentedDefaults } from '../../domain/training-args.ts'
 import type { Artifact, ArtifactFile, Attempt, DataFile, TrainingJob } from '../../domain/training-job.ts'
 import type { PodCtx } from '../context.ts'
 import { fenced } from './fenced-write.ts'
@@ -28,8 +27,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     mode: attempt.mode,
     base_model: { name, source, sha256 },
     spec_hash: job.specHash,
-    // A job that was accepted by an older release lacks newer arguments.
-    args: { ...documentedDefaults, ...job.spec.args },
+    args: job.spec.args,
     data: {
       train: await dataFile(pod, train),
       evaluation: { ...(await dataFile(pod, evaluation)), split: evaluation.split },

@@ -67,7 +67,7 @@ export function createBatchBeginnings(limits = defaultLimits) {
 function finalBeginning(chunks: readonly ChunkResults[], limit: number): Beginning {
   const beginning: Beginning = { chunks: [], size: 0 }
   for (const results of chunks) {
-    const { values, finishReasons, errors = '' } = results
+    const { values, finishReasons, errors } = results
     const size = values.length + finishReasons.length + errors.length + chunkOverhead
     if (!results.isFinal || beginning.size + size > limit) break
     beginning.chunks.push(results)

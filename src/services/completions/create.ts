@@ -84,7 +84,7 @@ export const askPrompts = ({
   modelName,
   prompts,
   dataId,
-  specialTokens = true,
+  specialTokens,
   outputType,
   maxTokens,
   ...sampling

@@ -32,7 +32,7 @@ async function resumed({ deps: { database, storage } }: Ctx, jobId: number, last
   const newest = (await database.jobFeed.newest(jobId)) ?? startCursor
   const { attempt, offset } = newest
   if (cursor.attempt !== attempt || cursor.offset <= offset) return notAhead(cursor, newest)
-  // The database learns the length of a log after the log is written, and may lack the length for old attempts.
+  // The database learns the length of a log after the log is written.
   const stored = await storage.stat(storageKeys.log(jobId, attempt))
   return notAhead(cursor, { ...newest, offset: Math.max(offset, stored?.sizeBytes ?? 0) })
 }

@@ -77,7 +77,7 @@ function refuseBad(path: string, name: string, report: DatasetReport) {
 }
 
 const tokensOf = ({ tokenLength, rowCount }: DatasetReport, maxLength: number): number | null =>
-  tokenLength?.estimatedTotal === undefined ? null : Math.min(tokenLength.estimatedTotal / rowCount, maxLength)
+  tokenLength === null ? null : Math.min(tokenLength.estimatedTotal / rowCount, maxLength)
 
 const multiplied = ({ low, likely, high }: Estimate, count: number): Estimate => ({
   low: low * count,

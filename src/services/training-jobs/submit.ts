@@ -32,8 +32,8 @@ export type SubmitTrainingJobInput = DatasetReference & {
   integrations?: readonly Integration[] | undefined
 }
 
-/** The answer to a submit and to its repeats. `warnings` is absent in answers that earlier releases kept. */
-export type SubmittedTrainingJob = { jobId: number; status: 'CREATED'; datasetId: string; warnings?: string[] }
+/** The answer to a submit and to its repeats. */
+export type SubmittedTrainingJob = { jobId: number; status: 'CREATED'; datasetId: string; warnings: string[] }
 
 type GpuConfig = SubmitTrainingJobInput['gpuConfig']
 type Submission = { ctx: Ctx; input: SubmitTrainingJobInput; idempotency: Idempotency }

@@ -120,7 +120,7 @@ export const trainingJobCases: Cases = {
     const { id } = await acceptJob(database, await openAccount(database))
     const data = (key: string): PreparedData => {
       const file = { key, sizeBytes: 1, sha256: 'hash', rowCount: 1 }
-      return { train: file, evaluation: { ...file, split: 'train' } }
+      return { train: file, evaluation: { ...file, split: 'train' }, sourceEtag: 'etag', reader: 1 }
     }
     const prepared = async () => (await trainingJobs.get(id)).preparedData?.train.key
     assert.equal(await trainingJobs.setPreparedData({ id, generation: 2 }, data('another generation')), false)

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import type { ChunkResults } from '../../../src/domain/inference-batch.ts'
 import { createBatchBeginnings } from '../../../src/services/batches/beginnings.ts'
 
-const chunk = (values: string, isFinal = true): ChunkResults => ({ values, finishReasons: '', step: 0, isFinal })
+const none = { finishReasons: '', errors: '', errorCount: 0 }
+const chunk = (values: string, isFinal = true): ChunkResults => ({ values, step: 0, isFinal, ...none })
 
 /** A batch whose chunks a worker adds to, and a count of those that were read. */
 function open(beginnings: ReturnType<typeof createBatchBeginnings>, id: string, accountId = 'a') {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { parseCursor, startCursor, type JobCursor } from '../../../src/domain/job-cursor.ts'
+import { documentedDefaults } from '../../../src/domain/training-args.ts'
 import { createLog } from '../../../src/log.ts'
 import type { JobNews } from '../../../src/repositories/job-feed.ts'
 import { createJobFeeds, type JobFeeds } from '../../../src/services/job-stream/job-feeds.ts'
@@ -30,7 +31,7 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
     const newest = steps.at(-1)
     return {
       ...job,
-      ...{ stateSequence: 0, currentAttempt: 1, args: null, trainRows: null, events: [] },
+      ...{ stateSequence: 0, currentAttempt: 1, args: documentedDefaults, trainRows: null, events: [] },
       steps: steps.filter((each) => each.sequence > cursor.sequence).slice(0, limit),
       newestStep: newest ?? null,
       log: cursor.attempt === 1 ? { bytes: log.length, isReleased: job.status === 'COMPLETED' } : null,

@@ -12,7 +12,7 @@ const catalogue = parseCatalogue({
     { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
   ],
 })
-const good = { etag: '', reader: rowReader, sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [] }
+const good = { etag: '', reader: rowReader, sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [], tokenLength: null }
 const bad = { ...good, badRowCount: 1, badRows: [{ line: 2, field: 'input', reason: 'is missing' }] }
 const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, kept: 'no' as const })
 

@@ -23,8 +23,7 @@ const TokenLengths = z
           rows: z.int().describe('Rows of the sample'),
         }),
       )
-      .nullable()
-      .describe('Rows by the tokens of input and output together; null for a check of an earlier release'),
+      .describe('Rows by the tokens of input and output together'),
   })
   .describe("Tokens of a sample, without special tokens; null when the model's tokenizer is not on the server")
 

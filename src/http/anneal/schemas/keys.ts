@@ -89,7 +89,7 @@ export const ApiKeyAnswer = named(
     maker_key_id: z
       .string()
       .nullable()
-      .describe('The key that made this one; null for the keys that the operator or an older version made'),
+      .describe('The key that made this one; null for the keys that the operator made'),
     maker_session_id: z
       .string()
       .nullable()

@@ -72,10 +72,7 @@ const Links = z
 const resource = {
   base_model: z.string().describe('The catalogue name of the model that is trained'),
   finetune_args: Args.describe('Every argument of the run, with the defaults filled in'),
-  finetune_args_defaults: z
-    .array(z.string())
-    .nullable()
-    .describe('Names of the arguments that the request did not give; null for jobs of earlier releases'),
+  finetune_args_defaults: z.array(z.string()).describe('Names of the arguments that the request did not give'),
   gpu_config: z
     .object({
       gpus: z.int().describe('GPUs of each node; 0 on a CPU'),
