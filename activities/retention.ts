@@ -95,21 +95,23 @@ function removalsOf(deps: RetentionDependencies): Record<string, Removal> {
   const ago = async (ms: number) => new Date((await database.now()).getTime() - ms)
   const rowsAfter = (keptMs: number, remove: (before: Date, limit: number) => Promise<number>) => () =>
     portions(rowsPerPortion, async () => remove(await ago(keptMs), rowsPerPortion))
+  const oldRows = (table: Parameters<typeof rows.deleteOld>[0], keptMs: number) =>
+    rowsAfter(keptMs, (before, limit) => rows.deleteOld(table, before, limit))
   const closedRunsOf = (workflowId: string) => () =>
     portions(historiesPerPortion, async () =>
       executions.deleteClosedRuns(workflowId, await ago(retention.housekeepingRunsMs), historiesPerPortion),
     )
   const endedRuns = { endedForMs: retention.endedRunsMs }
   return {
-    messages: rowsAfter(retention.deliveredMessagesMs, rows.deleteDeliveredMessages),
-    webhookDeliveries: rowsAfter(retention.webhookDeliveriesMs, rows.deleteWebhookDeliveries),
+    messages: oldRows('outbox_messages', retention.deliveredMessagesMs),
+    webhookDeliveries: oldRows('webhook_deliveries', retention.webhookDeliveriesMs),
     trackers: rowsAfter(retention.trackersMs, rows.deleteTrackers),
-    auditEvents: rowsAfter(retention.auditEventsMs, rows.deleteAuditEvents),
+    auditEvents: oldRows('audit_events', retention.auditEventsMs),
     keys: rowsAfter(retention.endedKeysMs, rows.deleteEndedKeys),
-    idempotencyKeys: rowsAfter(retention.idempotencyKeysMs, rows.deleteIdempotencyKeys),
-    consoleSessions: rowsAfter(0, rows.deleteConsoleSessions),
-    responses: rowsAfter(retention.responsesMs, database.storedResponses.removeOld),
-    usageWriters: rowsAfter(retention.usageWritersMs, rows.deleteUsageWriters),
+    idempotencyKeys: oldRows('idempotency_keys', retention.idempotencyKeysMs),
+    consoleSessions: oldRows('console_sessions', 0),
+    responses: oldRows('stored_responses', retention.responsesMs),
+    usageWriters: oldRows('usage_writers', retention.usageWritersMs),
     preparedRows: async () => removePreparedRows({ database, storage }, await ago(retention.preparedDataMs)),
     artifacts: async () =>
       removeOldArtifacts(

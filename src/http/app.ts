@@ -7,6 +7,7 @@ import type { BodyMemory } from './edge/body-memory.ts'
 import { createHttpApp } from './edge/create-app.ts'
 import { createKeyCaller } from './edge/key-caller.ts'
 import type { Metrics } from './kit/metrics.ts'
+import { inChapter } from './kit/route.ts'
 import { openAiErrorFormat } from './openai/errors.ts'
 import { openAiAliases, openAiHint, openAiRoutes, withEncodedModel } from './openai/routes.ts'
 import { auditRoutes } from './anneal/audit.ts'
@@ -46,29 +47,18 @@ type PublicAppOptions = {
 
 /** All but the two that describe them. */
 export const publicRoutes = [
-  ...completionRoutes,
-  ...batchRoutes,
-  ...reservationRoutes,
-  ...embeddingRoutes,
-  ...dataRoutes,
-  ...dataSetRoutes,
-  ...storedDataRoutes,
-  ...trainRoutes,
-  ...trainingJobRoutes,
-  ...trainingJobRecordRoutes,
-  ...jobStreamRoutes,
-  ...evaluationRoutes,
-  ...modelRoutes,
-  ...modelExportRoutes,
-  ...modelNameRoutes,
-  ...openAiRoutes,
-  ...usageRoutes,
-  ...limitRoutes,
-  ...keyRoutes,
-  ...webhookRoutes,
-  ...auditRoutes,
-  ...consoleRoutes,
-  ...healthRoutes,
+  ...inChapter('Completions', [...completionRoutes, ...batchRoutes, ...reservationRoutes]),
+  ...inChapter('Embeddings', embeddingRoutes),
+  ...inChapter('Data', [...dataRoutes, ...dataSetRoutes, ...storedDataRoutes]),
+  ...inChapter('Training', [...trainRoutes, ...trainingJobRoutes, ...trainingJobRecordRoutes, ...jobStreamRoutes]),
+  ...inChapter('Evaluations', evaluationRoutes),
+  ...inChapter('Models', [...modelRoutes, ...modelExportRoutes, ...modelNameRoutes]),
+  ...inChapter('OpenAI', openAiRoutes),
+  ...inChapter('Service', [...usageRoutes, ...limitRoutes, ...keyRoutes]),
+  ...inChapter('Webhooks', webhookRoutes),
+  ...inChapter('Service', auditRoutes),
+  ...inChapter('Console', consoleRoutes),
+  ...inChapter('Service', healthRoutes),
 ]
 
 export const errorFormats = [openAiErrorFormat]

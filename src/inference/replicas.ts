@@ -9,6 +9,8 @@ export type ReadyReplica = Endpoint & { seenAtMs: number; isReporting: boolean }
 /** `secondsPerRow`: working time of each row since the first call; of n rows at once each gets an n-th. */
 type Work = { rows: number; calls: Set<AbortController>; secondsPerRow: number; asOfMs: number }
 
+type Call = { rows: number; signal: AbortSignal; onSeconds?: ((seconds: number) => void) | undefined }
+
 /** A lost replica is tried again after this time, or as soon as it reports. */
 const passedOverMs = 10_000
 /** Calls on a silent replica are made elsewhere after this time, on top of the 90 s after which it counts as silent. */
@@ -62,14 +64,7 @@ export function createReplicas(now: () => number = () => performance.now()) {
      * is given up as silent.
      * @param onSeconds called at the end with the call's share of the replica's time
      */
-    use(
-      replica: Endpoint,
-      {
-        rows,
-        signal,
-        onSeconds,
-      }: { rows: number; signal: AbortSignal; onSeconds?: ((seconds: number) => void) | undefined },
-    ): { signal: AbortSignal } & Disposable {
+    use(replica: Endpoint, { rows, signal, onSeconds }: Call): { signal: AbortSignal } & Disposable {
       const own = followAbort(signal)
       const key = keyOf(replica)
       const load = working.get(key) ?? { rows: 0, calls: new Set(), secondsPerRow: 0, asOfMs: now() }

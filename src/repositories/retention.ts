@@ -15,36 +15,26 @@ const checkpointsToKeep = (forResume: number) => Prisma.sql`
   greatest((j.spec->'args'->>'keep_checkpoints')::int,
     case when j.status = 'COMPLETED' then 0 else ${forResume}::int end)`
 
+/** Their times. Console sessions include links that nobody opened, webhook deliveries those that failed. */
+const agingTables = {
+  outbox_messages: 'delivered_at',
+  webhook_deliveries: 'created_at',
+  idempotency_keys: 'created_at',
+  console_sessions: 'expires_at',
+  audit_events: 'at',
+  stored_responses: 'created_at',
+  usage_writers: 'written_at',
+} as const
+type AgingTable = keyof typeof agingTables
+
 export const createRetentionRepository = (db: Connection) => ({
-  /** @returns the number of deleted rows */
-  deleteDeliveredMessages: (before: Date, limit: number): Promise<number> =>
-    db.$executeRaw`
-      delete from outbox_messages where id in (
-        select id from outbox_messages where delivered_at < ${before} limit ${limit} for update skip locked)`,
-
-  /** Includes failed deliveries. @returns the number of deleted rows */
-  deleteWebhookDeliveries: (before: Date, limit: number): Promise<number> =>
-    db.$executeRaw`
-      delete from webhook_deliveries where id in (
-        select id from webhook_deliveries where created_at < ${before} limit ${limit} for update skip locked)`,
-
-  /** @returns the number of deleted rows */
-  deleteIdempotencyKeys: (before: Date, limit: number): Promise<number> =>
-    db.$executeRaw`
-      delete from idempotency_keys where (account_id, key) in (
-        select account_id, key from idempotency_keys where created_at < ${before} limit ${limit} for update skip locked)`,
-
-  /** Sessions of the console, and links that nobody opened. @returns the number of deleted rows */
-  deleteConsoleSessions: (before: Date, limit: number): Promise<number> =>
-    db.$executeRaw`
-      delete from console_sessions where id in (
-        select id from console_sessions where expires_at < ${before} limit ${limit} for update skip locked)`,
-
-  /** @returns the number of deleted rows */
-  deleteAuditEvents: (before: Date, limit: number): Promise<number> =>
-    db.$executeRaw`
-      delete from audit_events where id in (
-        select id from audit_events where at < ${before} limit ${limit} for update skip locked)`,
+  /** Rows that go by a time alone. @returns the number of deleted rows */
+  deleteOld(table: AgingTable, before: Date, limit: number): Promise<number> {
+    const [rows, time] = [Prisma.raw(table), Prisma.raw(agingTables[table])]
+    return db.$executeRaw`
+      delete from ${rows} where ctid = any(array(
+        select ctid from ${rows} where ${time} < ${before} limit ${limit} for update skip locked))`
+  },
 
   /**
    * Keys that were revoked or have expired, and that nothing names: neither a key that they made nor usage. The first key of an
@@ -65,12 +55,6 @@ export const createRetentionRepository = (db: Connection) => ({
       delete from job_trackers where id in (
         select t.id from job_trackers t join training_jobs j on j.id = t.job_id
         where j.finished_at < ${before} limit ${limit} for update of t skip locked)`,
-
-  /** Rows of processes that ended long ago. @returns the number of deleted rows */
-  deleteUsageWriters: (before: Date, limit: number): Promise<number> =>
-    db.$executeRaw`
-      delete from usage_writers where id in (
-        select id from usage_writers where written_at < ${before} limit ${limit} for update skip locked)`,
 
   /**
    * Locks jobs whose prepared rows are no longer needed: every job that uses these rows, the locked one or another that shares

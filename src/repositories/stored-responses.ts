@@ -1,4 +1,3 @@
-import { Prisma } from '../../generated/prisma/client.ts'
 import type { Connection } from './connection.ts'
 
 /** `response` is as it was answered; `conversation` holds its input, its output and all before them. */
@@ -39,10 +38,4 @@ export const createStoredResponseRepository = (db: Connection) => ({
   async remove({ accountId, id }: Place): Promise<boolean> {
     return (await db.storedResponse.deleteMany({ where: { id, accountId } })).count > 0
   },
-
-  /** @returns the number of deleted rows */
-  removeOld: (before: Date, limit: number): Promise<number> =>
-    db.$executeRaw(Prisma.sql`
-      delete from stored_responses where id in (
-        select id from stored_responses where created_at < ${before} limit ${limit} for update skip locked)`),
 })

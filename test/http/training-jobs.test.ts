@@ -338,22 +338,21 @@ test('submit answers a text id, and passes the key of the request with a hash of
   assert.notEqual(taken[0]?.hash, taken[2]?.hash)
 })
 
-test('reports arguments without effect in the answer and in events', async () => {
+/** An edge that accepts every job. */
+async function startAccepting(settings: Record<string, unknown> = {}) {
   const accepted: AcceptanceRequest['job'][] = []
-  const edge = await startPublic({
-    database: {
-      datasets: {
-        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: true }),
-      },
-      jobAcceptance: {
-        accept: ({ job }: AcceptanceRequest) => {
-          accepted.push(job)
-          return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
-        },
-      },
-    },
-    storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
-  })
+  const newestVersion = () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: true })
+  const accept = ({ job }: AcceptanceRequest) => {
+    accepted.push(job)
+    return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
+  }
+  const database = { datasets: { newestVersion }, jobAcceptance: { accept } }
+  const edge = await startPublic({ settings, database, storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) } })
+  return { ...edge, accepted }
+}
+
+test('reports arguments without effect in the answer and in events', async () => {
+  const { accepted, ...edge } = await startAccepting()
   const json = {
     ...{ model_name: 'small', dataset_id: 'questions', enable_peft: false, gpu_config: { max_gpus: 2, max_nodes: 1 } },
     train_type: 'memory_tuning',
@@ -406,22 +405,7 @@ test('refuses an unknown kind of training', async () => {
 })
 
 test('accepts a single GPU on a machine without GPUs, with a warning, and refuses two', async () => {
-  const accepted: AcceptanceRequest['job'][] = []
-  const { call } = await startPublic({
-    settings: { maxGpus: 0 },
-    database: {
-      datasets: {
-        newestVersion: () => Promise.resolve({ id: 'v', datasetId: 'questions', uploadKey: 'k', wasSeen: true }),
-      },
-      jobAcceptance: {
-        accept: ({ job }: AcceptanceRequest) => {
-          accepted.push(job)
-          return Promise.resolve({ outcome: 'accepted', jobId: 7, datasetId: 'questions' })
-        },
-      },
-    },
-    storage: { stat: () => Promise.resolve({ sizeBytes: 5 }) },
-  })
+  const { accepted, call } = await startAccepting({ maxGpus: 0 })
   const submit = (gpus: number) =>
     call('POST', '/v1/train', { json: { model_name: 'tiny', dataset_id: 'questions', gpu_config: { gpus, nodes: 1 } } })
   assert.match((await submit(1)).json.warnings.join(), /^There is no GPU here/)

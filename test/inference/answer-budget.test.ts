@@ -1,18 +1,13 @@
 // An answer of a form whose caller bounds all of its tokens, as OpenAI's max_tokens does.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { root } from '../../tools/paths.mjs'
-import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { createInference } from '../../src/inference/inference.ts'
 import type { AnswerForm } from '../../src/inference/request.ts'
-import { askedPrompts } from './support/asked-prompts.ts'
+import { askedPrompts, tiny } from './support/asked-prompts.ts'
 import { askedSchema } from './support/asked-schema.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { startStubEngine } from './support/stub-engine.ts'
 
-const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
 const whole = '{"n":1234567}'
 
 describe('an answer of a form, of bounded length', async () => {

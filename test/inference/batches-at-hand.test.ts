@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { root } from '../../tools/paths.mjs'
-import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { createInference } from '../../src/inference/inference.ts'
-import { askedPrompts } from './support/asked-prompts.ts'
+import { askedPrompts, tiny } from './support/asked-prompts.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { answerWith, startStubEngine } from './support/stub-engine.ts'
-
-const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
 
 test('a vLLM, which takes no turns, holds three batches of large requests and any account’s single prompt', async () => {
   let running = 0

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { root } from '../../tools/paths.mjs'
-import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import type { SamplingExtras } from '../../src/domain/sampling-extras.ts'
 import { createInference } from '../../src/inference/inference.ts'
-import { askedPrompts } from './support/asked-prompts.ts'
+import { askedPrompts, tiny } from './support/asked-prompts.ts'
 import { createFakeServers } from './support/fake-servers.ts'
 import { answerWith, startStubEngine } from './support/stub-engine.ts'
-
-const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
 
 test('an answer of the engine holds few enough log probabilities to be parsed at once', async () => {
   const sizes: number[] = []

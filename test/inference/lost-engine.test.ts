@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { root } from '../../tools/paths.mjs'
-import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { parseOutputType } from '../../src/domain/output-type.ts'
 import { createAdapterLoader } from '../../src/inference/adapters.ts'
 import { EngineLost } from '../../src/inference/engine-client.ts'
 import { createInference } from '../../src/inference/inference.ts'
-import { askedPrompts } from './support/asked-prompts.ts'
+import { askedPrompts, tiny } from './support/asked-prompts.ts'
 import { createFakeServers, replicaAt, tokenOf, type FakeServers } from './support/fake-servers.ts'
 import { answerWith, refuseWith, startStubEngine } from './support/stub-engine.ts'
 
-const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
 const signal = new AbortController().signal
 const echo = answerWith((prompt) => `to ${prompt}`)
 

@@ -1,21 +1,15 @@
 // How many rows are put before a prompt, against an engine whose tokens are words.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { root } from '../../tools/paths.mjs'
-import { parseCatalogue } from '../../src/domain/catalogue.ts'
 import { isText } from '../../src/domain/prompt.ts'
 import type { Servers } from '../../src/inference/accept.ts'
 import { createQueue } from '../../src/inference/queue.ts'
 import { createReplicas } from '../../src/inference/replicas.ts'
 import { placeRows } from '../../src/inference/retrieval.ts'
-import { askedPrompts } from './support/asked-prompts.ts'
-
-const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
+import { askedPrompts, tiny } from './support/asked-prompts.ts'
 
 let counted = 0
 const engine = createServer((request, response) => {

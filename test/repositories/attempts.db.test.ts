@@ -33,7 +33,7 @@ suite('attempts', () => {
             return Promise.resolve({ state: 'failed', uid: 'uid', ...end })
           },
         },
-        settings: { limits: { timeSliceMs: 60_000, stallMs: 60_000, maxJobMs: null } },
+        settings: { attemptLimits: { timeSliceMs: 60_000, stallMs: 60_000, maxJobMs: null } },
       } as unknown as FineTuneDependencies)
       await new MockActivityEnvironment().run(watchAttempt, { jobId, attempt: 1 })
       const { status, statusReason, statusMessage } = await tx.trainingJobs.get(jobId)

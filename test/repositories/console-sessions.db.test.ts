@@ -124,7 +124,7 @@ suite('sessions of the console', () => {
       await tx.consoleSessions.add(owner, live, hour)
       const { id } = await tx.consoleSessions.add(owner, expired, 0)
       const { id: liveId } = (await tx.consoleSessions.add(owner, secrets(), hour)) ?? assert.fail()
-      await tx.retention.deleteConsoleSessions(new Date(Date.now() + 60_000), 100_000)
+      await tx.retention.deleteOld('console_sessions', new Date(Date.now() + 60_000), 100_000)
       assert.equal(await tx.consoleSessions.end({ ...owner, id }), false)
       assert.ok(await tx.consoleSessions.findLive(live.cookieHash))
       await tx.accountData.deleteAccount(owner.accountId)

@@ -25,9 +25,9 @@ suite('retention', () => {
       for (const workflowId of [delivered, waiting]) await tx.outbox.add({ ...message, workflowId })
       const claimed = await tx.outbox.claim(1000)
       await tx.outbox.markDelivered(claimed.find(({ workflowId }) => workflowId === delivered)?.id ?? 0n)
-      const none = await tx.retention.deleteDeliveredMessages(new Date(0), 1000)
+      const none = await tx.retention.deleteOld('outbox_messages', new Date(0), 1000)
       assert.equal(none, 0)
-      assert.ok((await tx.retention.deleteDeliveredMessages(soon(), 100_000)) >= 1)
+      assert.ok((await tx.retention.deleteOld('outbox_messages', soon(), 100_000)) >= 1)
       const left = claimed.find(({ workflowId }) => workflowId === waiting)
       await tx.outbox.retryLater(left?.id ?? 0n, { afterMs: 0, error: 'test' })
       assert.ok((await tx.outbox.claim(1000)).some(({ workflowId }) => workflowId === waiting))
@@ -37,8 +37,8 @@ suite('retention', () => {
     sandbox(async (tx) => {
       const key = { accountId: randomUUID(), key: 'k' }
       await tx.idempotencyKeys.claim(key, Buffer.from('h'), 1000)
-      assert.equal(await tx.retention.deleteIdempotencyKeys(new Date(0), 10), 0)
-      assert.ok((await tx.retention.deleteIdempotencyKeys(soon(), 100_000)) >= 1)
+      assert.equal(await tx.retention.deleteOld('idempotency_keys', new Date(0), 10), 0)
+      assert.ok((await tx.retention.deleteOld('idempotency_keys', soon(), 100_000)) >= 1)
       assert.equal(await tx.idempotencyKeys.claim(key, Buffer.from('other'), 1000), null)
     }))
 
@@ -52,9 +52,9 @@ suite('retention', () => {
        select now() - make_interval(days => days), '${accountId}', 'test', days from unnest(array[401, 399, 1]) days`,
     )
     const before = new Date(Date.now() - 400 * 86_400_000)
-    assert.ok((await database.retention.deleteAuditEvents(before, 100_000)) >= 1)
+    assert.ok((await database.retention.deleteOld('audit_events', before, 100_000)) >= 1)
     assert.deepEqual(await targets(), ['1', '399'])
-    await assert.rejects(database.retention.deleteAuditEvents(soon(), 100_000), /append-only/)
+    await assert.rejects(database.retention.deleteOld('audit_events', soon(), 100_000), /append-only/)
     assert.deepEqual(await targets(), ['1', '399'])
   })
 

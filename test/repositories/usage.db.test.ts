@@ -38,8 +38,8 @@ suite('batches of usage', () => {
       const { id } = await tx.accounts.create('usage')
       const first = { writer: randomUUID(), batch: 1, entries: batchOf(id, 1) }
       await tx.usage.add(first)
-      assert.equal(await tx.retention.deleteUsageWriters(new Date(0), 10), 0)
-      assert.ok((await tx.retention.deleteUsageWriters(new Date(Date.now() + 60_000), 100_000)) >= 1)
+      assert.equal(await tx.retention.deleteOld('usage_writers', new Date(0), 10), 0)
+      assert.ok((await tx.retention.deleteOld('usage_writers', new Date(Date.now() + 60_000), 100_000)) >= 1)
       assert.equal(await promptsOf(tx, id), 1)
       await tx.usage.add({ ...first, batch: 2 })
       assert.equal(await promptsOf(tx, id), 2)

@@ -59,9 +59,9 @@ suite('the rows of webhooks', async () => {
   test('old deliveries are removed', () =>
     sandbox(async (tx) => {
       const id = await endpointWithEvents(tx, 2)
-      await tx.retention.deleteWebhookDeliveries(new Date(0), 1000)
+      await tx.retention.deleteOld('webhook_deliveries', new Date(0), 1000)
       assert.equal((await tx.webhooks.listDeliveries(id, { before: null, limit: 10 })).length, 2)
-      await tx.retention.deleteWebhookDeliveries(new Date(Date.now() + 60_000), 100_000)
+      await tx.retention.deleteOld('webhook_deliveries', new Date(Date.now() + 60_000), 100_000)
       assert.deepEqual(await tx.webhooks.listDeliveries(id, { before: null, limit: 10 }), [])
     }))
 })

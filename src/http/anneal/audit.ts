@@ -8,7 +8,6 @@ const defaultPageSize = 100
 export const auditRoutes = [
   defineRoute({
     name: 'list_audit_events',
-    chapter: 'Service',
     method: 'get',
     path: '/v1/audit',
     summary: 'List the changes made with the keys of the account, newest first',

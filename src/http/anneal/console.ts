@@ -27,7 +27,6 @@ import {
 export const consoleRoutes = [
   defineRoute({
     name: 'sign_in_to_console',
-    chapter: 'Console',
     method: 'post',
     path: '/v1/console/session',
     summary: 'Open a session of the console with an API key. The cookie is HttpOnly and lasts 12 hours',
@@ -42,7 +41,6 @@ export const consoleRoutes = [
   }),
   defineRoute({
     name: 'get_console_session',
-    chapter: 'Console',
     method: 'get',
     path: '/v1/console/session',
     summary: 'Get the key that the caller acts for, and its scopes',
@@ -61,7 +59,6 @@ export const consoleRoutes = [
   }),
   defineRoute({
     name: 'sign_out_of_console',
-    chapter: 'Console',
     method: 'delete',
     path: '/v1/console/session',
     summary: 'End the session of the caller. A repeat changes nothing',
@@ -76,7 +73,6 @@ export const consoleRoutes = [
   }),
   defineRoute({
     name: 'create_console_link',
-    chapter: 'Console',
     method: 'post',
     path: '/v1/console/links',
     summary: 'Make a link that opens the console signed in, once, within a minute',
@@ -91,7 +87,6 @@ export const consoleRoutes = [
   }),
   defineRoute({
     name: 'show_console_link',
-    chapter: 'Console',
     method: 'post',
     path: '/v1/console/links/show',
     summary: 'Get the account and the key that a link signs in to, before it opens a session',
@@ -113,7 +108,6 @@ export const consoleRoutes = [
   }),
   defineRoute({
     name: 'open_console_link',
-    chapter: 'Console',
     method: 'post',
     path: '/v1/console/links/open',
     summary: 'Open a session of the console with a link',

@@ -21,7 +21,6 @@ import {
 export const dataSetRoutes = [
   defineRoute({
     name: 'list_datasets',
-    chapter: 'Data',
     method: 'get',
     path: '/v1/data',
     summary: 'List the data sets by id, with their rows, tokens, versions and jobs',
@@ -36,7 +35,6 @@ export const dataSetRoutes = [
   }),
   defineRoute({
     name: 'list_dataset_versions',
-    chapter: 'Data',
     method: 'get',
     path: '/v1/data/:dataset_id/versions',
     summary: 'List the versions of a data set, with their rows, sizes and jobs',
@@ -55,7 +53,6 @@ export const dataSetRoutes = [
   }),
   defineRoute({
     name: 'preview_dataset_rows',
-    chapter: 'Data',
     method: 'get',
     path: '/v1/data/:dataset_id/rows',
     summary: 'Show rows of the newest version as the trainer reads them, with the reason of each bad one',
@@ -72,7 +69,6 @@ export const dataSetRoutes = [
   }),
   defineRoute({
     name: 'map_dataset_columns',
-    chapter: 'Data',
     method: 'post',
     path: '/v1/data/:dataset_id/columns',
     summary: 'Make a data set of input and output from a file whose columns have other names',

@@ -28,7 +28,6 @@ const defaultRowCount = 50
 export const evaluationRoutes = [
   defineRoute({
     name: 'create_evaluation',
-    chapter: 'Evaluations',
     method: 'post',
     path: '/v1/evaluations',
     summary: 'Let models answer the rows of a data set and score their answers, in the background; survives restarts',
@@ -51,7 +50,6 @@ export const evaluationRoutes = [
   }),
   defineRoute({
     name: 'list_evaluations',
-    chapter: 'Evaluations',
     method: 'get',
     path: '/v1/evaluations',
     summary: 'List the evaluations of the account, newest first',
@@ -67,7 +65,6 @@ export const evaluationRoutes = [
   }),
   defineRoute({
     name: 'get_model_evaluation',
-    chapter: 'Evaluations',
     method: 'get',
     path: '/v1/evaluations/:id',
     summary: 'Get an evaluation, with its summary once it is complete',
@@ -80,7 +77,6 @@ export const evaluationRoutes = [
   }),
   defineRoute({
     name: 'cancel_evaluation',
-    chapter: 'Evaluations',
     method: 'post',
     path: '/v1/evaluations/:id/cancel',
     summary: 'Cancel an open evaluation',
@@ -96,7 +92,6 @@ export const evaluationRoutes = [
   }),
   defineRoute({
     name: 'list_evaluation_rows',
-    chapter: 'Evaluations',
     method: 'get',
     path: '/v1/evaluations/:id/rows',
     summary: 'List the rows of an evaluation with the answers and their scores so far',

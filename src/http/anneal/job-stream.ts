@@ -18,7 +18,6 @@ const heartbeat = ': still here\n\n'
 export const jobStreamRoutes = [
   defineRoute({
     name: 'follow_training_job',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs/:job_id/stream',
     summary:

@@ -30,7 +30,6 @@ export const keyRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'create_key',
-    chapter: 'Service',
     method: 'post',
     path,
     summary: 'Create a key of the account, which ends with its maker at the latest. It is shown only in this answer',
@@ -44,7 +43,6 @@ export const keyRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'list_keys',
-    chapter: 'Service',
     method: 'get',
     path,
     summary: 'List the keys of the account, newest first',
@@ -58,7 +56,6 @@ export const keyRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'rotate_key',
-    chapter: 'Service',
     method: 'post',
     path: `${path}/:key_id/rotate`,
     summary: 'Create a key with the same scopes. The old key stays valid for the overlap, by default a day',
@@ -73,7 +70,6 @@ export const keyRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'revoke_key',
-    chapter: 'Service',
     method: 'delete',
     path: `${path}/:key_id`,
     summary: 'Revoke a key for good, with its sessions of the console; takes effect within a second',

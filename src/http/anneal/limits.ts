@@ -5,7 +5,6 @@ import { Limits } from './schemas/limits.ts'
 export const limitRoutes = [
   defineRoute({
     name: 'get_limits',
-    chapter: 'Service',
     method: 'get',
     path: '/v1/limits',
     summary: 'Get the limits of the account, what is used of each, and what is left',

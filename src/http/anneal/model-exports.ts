@@ -7,7 +7,6 @@ import { ModelPath } from './schemas/models.ts'
 export const modelExportRoutes = [
   defineRoute({
     name: 'export_model',
-    chapter: 'Models',
     method: 'post',
     path: '/v1/models/:name/export',
     summary:
@@ -24,7 +23,6 @@ export const modelExportRoutes = [
   }),
   defineRoute({
     name: 'get_model_export',
-    chapter: 'Models',
     errorStatuses: [404, 594],
     method: 'get',
     path: '/v1/models/:name/exports/:export_id',

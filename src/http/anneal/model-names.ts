@@ -17,7 +17,6 @@ import {
 export const modelNameRoutes = [
   defineRoute({
     name: 'get_model',
-    chapter: 'Models',
     errorStatuses: [404, 594],
     method: 'get',
     path: '/v1/models/:name',
@@ -38,7 +37,6 @@ export const modelNameRoutes = [
   }),
   defineRoute({
     name: 'set_model_alias',
-    chapter: 'Models',
     method: 'put',
     path: '/v1/models/:name/aliases/:alias',
     summary: 'Let name@alias lead to a version, at once for all new requests',
@@ -55,7 +53,6 @@ export const modelNameRoutes = [
   }),
   defineRoute({
     name: 'delete_model_alias',
-    chapter: 'Models',
     errorStatuses: [404, 594],
     method: 'delete',
     path: '/v1/models/:name/aliases/:alias',

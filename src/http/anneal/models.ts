@@ -21,7 +21,6 @@ import {
 export const modelRoutes = [
   defineRoute({
     name: 'models',
-    chapter: 'Models',
     method: 'get',
     path: '/v1/models',
     summary:
@@ -46,7 +45,6 @@ export const modelRoutes = [
   }),
   defineRoute({
     name: 'download_model',
-    chapter: 'Models',
     method: 'get',
     path: '/v1/models/:name/download',
     summary: 'Get short-lived links to the files of a tuned model',
@@ -63,7 +61,6 @@ export const modelRoutes = [
   }),
   defineRoute({
     name: 'delete_model',
-    chapter: 'Models',
     method: 'delete',
     path: '/v1/models/:name',
     summary: 'Delete a tuned model with all of its files',

@@ -22,7 +22,6 @@ const timeOrNull = (date: Date | null) => date && wireTime(date)
 export const trainingJobRecordRoutes = [
   defineRoute({
     name: 'get_training_job_log',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs/:job_id/logs',
     summary: 'Read the log of an attempt',
@@ -39,7 +38,6 @@ export const trainingJobRecordRoutes = [
   }),
   defineRoute({
     name: 'list_training_job_events',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs/:job_id/events',
     summary: 'List the events of a training job, oldest first. The Link header leads to the next page',
@@ -57,7 +55,6 @@ export const trainingJobRecordRoutes = [
   }),
   defineRoute({
     name: 'list_attempts',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs/:job_id/attempts',
     summary:
@@ -76,7 +73,6 @@ export const trainingJobRecordRoutes = [
   }),
   defineRoute({
     name: 'list_training_job_metrics',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs/:job_id/metrics',
     summary: 'List the reported steps of a training job with all their series, in order',
@@ -93,7 +89,6 @@ export const trainingJobRecordRoutes = [
   }),
   defineRoute({
     name: 'read_training_job_tensorboard_file',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs/:job_id/tensorboard',
     summary: 'Read the series of a training job as an event file of TensorBoard, also while it trains',

@@ -10,7 +10,6 @@ const groupField = { day: 'day', key: 'key_id', model: 'model_name' } as const
 export const usageRoutes = [
   defineRoute({
     name: 'get_usage',
-    chapter: 'Service',
     method: 'get',
     path: '/v1/usage',
     summary: 'Get the usage of the account by day, key and model',

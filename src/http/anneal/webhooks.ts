@@ -43,7 +43,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'create_webhook',
-    chapter: 'Webhooks',
     method: 'post',
     path,
     summary: "Create a webhook for events of the account's jobs. Its signing secret is shown only in this answer",
@@ -59,7 +58,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'list_webhooks',
-    chapter: 'Webhooks',
     method: 'get',
     path,
     summary: 'List the webhooks of the account, newest first',
@@ -69,7 +67,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'get_webhook',
-    chapter: 'Webhooks',
     method: 'get',
     path: `${path}/:webhook_id`,
     summary: 'Get one webhook',
@@ -80,7 +77,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'update_webhook',
-    chapter: 'Webhooks',
     method: 'post',
     path: `${path}/:webhook_id`,
     summary: 'Change, disable or enable a webhook; absent fields stay unchanged',
@@ -101,7 +97,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'delete_webhook',
-    chapter: 'Webhooks',
     method: 'delete',
     path: `${path}/:webhook_id`,
     summary: 'Delete a webhook with the log of its deliveries',
@@ -115,7 +110,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'rotate_webhook_secret',
-    chapter: 'Webhooks',
     method: 'post',
     path: `${path}/:webhook_id/rotate`,
     summary: 'Create a new signing secret, shown only in this answer. The old secret signs too until it expires',
@@ -132,7 +126,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'remove_webhook_secret',
-    chapter: 'Webhooks',
     method: 'delete',
     path: `${path}/:webhook_id/secrets/:secret_id`,
     summary: 'Remove one of two signing secrets',
@@ -146,7 +139,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'list_webhook_deliveries',
-    chapter: 'Webhooks',
     method: 'get',
     path: `${path}/:webhook_id/deliveries`,
     summary: 'List the deliveries of a webhook with their attempts, newest first',
@@ -162,7 +154,6 @@ export const webhookRoutes = [
   defineRoute({
     ...byAdmin,
     name: 'replay_webhook_delivery',
-    chapter: 'Webhooks',
     method: 'post',
     path: `${path}/:webhook_id/deliveries/:delivery_id/replay`,
     summary: 'Send an event again, under the same id',

@@ -111,6 +111,10 @@ export function defineRoute<
   return definition as unknown as TypedRoute<M, Path, Q, B, R>
 }
 
+/** Names the chapter of the routes that name none. */
+export const inChapter = <R extends Route>(chapter: string, routes: readonly R[]): R[] =>
+  routes.map((route) => ({ chapter, ...route }))
+
 /** All paths of a route, in Express syntax. */
 export function pathsOf({ path, aliases = [] }: Route, serviceName: string): string[] {
   const paths = [path, ...aliases]

@@ -54,7 +54,6 @@ function completionBatch<const P extends string>(
 ) {
   return defineRoute({
     name: nameOf(path),
-    chapter: 'Completions',
     errorStatuses: [404, 594],
     method: 'post',
     path,
@@ -76,7 +75,7 @@ function completionBatch<const P extends string>(
 function result<const P extends string, R>(kind: PromptBatchKind, path: P, response: z.ZodType<unknown, R>) {
   return defineRoute({
     name: `${nameOf(path)}_result`,
-    chapter: kind === 'embeddings' ? 'Embeddings' : 'Completions',
+    ...(kind === 'embeddings' && { chapter: 'Embeddings' }),
     method: 'get',
     path: `${path}/:id/result` as const,
     summary: 'Get the results so far, in the order of the prompts',

@@ -23,7 +23,6 @@ export const completionRoutes = [
   defineRoute({
     ...completionRoute,
     name: 'completions',
-    chapter: 'Completions',
     errorStatuses: [404, 594],
     path: '/v1/completions',
     summary: 'Complete one prompt or many, as text or as typed fields',
@@ -36,7 +35,6 @@ export const completionRoutes = [
   defineRoute({
     ...completionRoute,
     name: 'completions_v2',
-    chapter: 'Completions',
     errorStatuses: [404, 594],
     path: '/v2/completions',
     summary:
@@ -52,7 +50,6 @@ export const completionRoutes = [
   defineRoute({
     ...completionRoute,
     name: 'streaming_completions_v1',
-    chapter: 'Completions',
     errorStatuses: [404, 594],
     path: '/v1/streaming_completions',
     summary: 'Like /v1/completions; old SDKs get the finished answer in the format that they poll for',

@@ -29,7 +29,6 @@ const mebibyte = 1024 * 1024
 export const dataRoutes = [
   defineRoute({
     name: 'data',
-    chapter: 'Data',
     method: 'post',
     path: '/v1/data',
     summary: 'Get a URL to upload a data set to',
@@ -45,7 +44,6 @@ export const dataRoutes = [
   }),
   defineRoute({
     name: 'local_data',
-    chapter: 'Data',
     method: 'post',
     path: '/v1/local-data',
     summary: 'Upload a data set as the rows of one request',
@@ -70,7 +68,6 @@ export const dataRoutes = [
   }),
   defineRoute({
     name: 'existing_data',
-    chapter: 'Data',
     method: 'post',
     path: '/v1/existing-data',
     summary: 'Get the location of a data set',
@@ -86,7 +83,6 @@ export const dataRoutes = [
   }),
   defineRoute({
     name: 'num_datapoints',
-    chapter: 'Data',
     method: 'post',
     path: '/v1/data/num-datapoints',
     summary: 'Record the number of uploaded rows',
@@ -102,7 +98,6 @@ export const dataRoutes = [
   }),
   defineRoute({
     name: 'get_dataset',
-    chapter: 'Data',
     method: 'get',
     path: '/v1/data/:dataset_id',
     summary: 'Get the validation report of a data set: rows, bad rows, duplicates, lengths',
@@ -115,7 +110,6 @@ export const dataRoutes = [
   }),
   defineRoute({
     name: 'delete_dataset',
-    chapter: 'Data',
     method: 'delete',
     path: '/v1/data/:dataset_id',
     summary: 'Delete a data set; jobs keep their copies of the rows',
@@ -131,7 +125,6 @@ export const dataRoutes = [
   }),
   defineRoute({
     name: 'get_upload_base_path',
-    chapter: 'Data',
     method: 'get',
     path: '/v1/get-upload-base-path',
     summary: 'Get the kind of storage that data sets are uploaded to',

@@ -5,7 +5,6 @@ import { EmbeddingAnswer, EmbeddingRequest } from './schemas/embeddings.ts'
 export const embeddingRoutes = [
   defineRoute({
     name: 'embedding',
-    chapter: 'Embeddings',
     errorStatuses: [404, 594],
     method: 'post',
     path: '/v1/inference/embedding',

@@ -15,7 +15,6 @@ import {
 export const reservationRoutes = [
   defineRoute({
     name: 'reservation',
-    chapter: 'Completions',
     errorStatuses: [404, 594],
     method: 'post',
     path: '/v1/reservation',

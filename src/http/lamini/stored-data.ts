@@ -8,7 +8,6 @@ const mebibyte = 1024 * 1024
 export const storedDataRoutes = [
   defineRoute({
     name: 'store_data',
-    chapter: 'Data',
     errorStatuses: [404, 594],
     method: 'post',
     path: '/v1/svc/data',
@@ -29,7 +28,6 @@ export const storedDataRoutes = [
   }),
   defineRoute({
     name: 'delete_data',
-    chapter: 'Data',
     method: 'post',
     path: '/v1/svc/delete_data',
     summary: 'Delete the rows stored under an id',

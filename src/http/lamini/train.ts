@@ -14,7 +14,6 @@ type WantedEvaluation = NonNullable<z.infer<typeof TrainRequest>['evaluation']>
 export const trainRoutes = [
   defineRoute({
     name: 'train',
-    chapter: 'Training',
     errorStatuses: [404, 594],
     method: 'post',
     path: '/v1/train',

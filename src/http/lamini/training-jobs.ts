@@ -27,7 +27,6 @@ const maxReads = 3
 export const trainingJobRoutes = [
   defineRoute({
     name: 'list_training_jobs',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs',
     summary:
@@ -49,7 +48,6 @@ export const trainingJobRoutes = [
   }),
   defineRoute({
     name: 'cancel_open_training_jobs',
-    chapter: 'Training',
     method: 'post',
     path: '/v1/train/jobs/cancel',
     summary: 'Cancel all scheduled and running training jobs of the account',
@@ -63,7 +61,6 @@ export const trainingJobRoutes = [
   }),
   defineRoute({
     name: 'get_training_job',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/train/jobs/:job_id',
     summary: 'Get one training job with its history',
@@ -84,7 +81,6 @@ export const trainingJobRoutes = [
   }),
   defineRoute({
     name: 'cancel_training_job',
-    chapter: 'Training',
     method: 'post',
     path: '/v1/train/jobs/:job_id/cancel',
     summary: 'Cancel a scheduled or running training job',
@@ -99,7 +95,6 @@ export const trainingJobRoutes = [
   }),
   defineRoute({
     name: 'resume_training_job',
-    chapter: 'Training',
     method: 'post',
     path: '/v1/train/jobs/:job_id/resume',
     summary: 'Continue an ended training job from its newest checkpoint',
@@ -116,7 +111,6 @@ export const trainingJobRoutes = [
   }),
   defineRoute({
     name: 'get_evaluation',
-    chapter: 'Training',
     method: 'get',
     path: '/v1/svc/train/jobs/:job_id/eval',
     aliases: ['/v1/train/jobs/:job_id/eval'],

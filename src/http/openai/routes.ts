@@ -20,7 +20,6 @@ const base = '/openai/v1/'
 /** Refuses query parameters, as bodies refuse unknown fields. Routes with parameters have strict schemas of their own. */
 const withStrictQuery = <R extends Route>(route: R): R => ({
   ...route,
-  chapter: 'OpenAI',
   query: route.query ?? z.strictObject({}),
 })
 

@@ -9,7 +9,6 @@ import { reportPhase } from '../../services/attempt-api/report-phase.ts'
 import {
   ClaimAnswer,
   ClaimRequest,
-  Done,
   EvaluationRequest,
   FailureRequest,
   LoadingRequest,
@@ -17,6 +16,7 @@ import {
   PhaseRequest,
   StepsRequest,
 } from '../schemas/attempt.ts'
+import { reportRoute } from './report.ts'
 
 export const attemptRoutes = [
   defineRoute({
@@ -38,84 +38,50 @@ export const attemptRoutes = [
         },
       }),
   }),
-  defineRoute({
-    name: 'phase',
-    method: 'post',
-    path: '/internal/v1/attempt/phase',
-    summary: 'Report the phase of the attempt',
-    access: 'pod',
-    body: PhaseRequest,
-    response: Done,
-    async handle({ caller: pod, body }) {
-      await reportPhase({ pod, input: body })
-      return {}
+  reportRoute(
+    { name: 'phase', path: 'attempt/phase', summary: 'Report the phase of the attempt', body: PhaseRequest },
+    reportPhase,
+  ),
+  reportRoute(
+    {
+      name: 'attempt_loading',
+      path: 'attempt/loading',
+      summary: 'Report how far the attempt is with fetching its base model',
+      body: LoadingRequest,
     },
-  }),
-  defineRoute({
-    name: 'attempt_loading',
-    method: 'post',
-    path: '/internal/v1/attempt/loading',
-    summary: 'Report how far the attempt is with fetching its base model',
-    access: 'pod',
-    body: LoadingRequest,
-    response: Done,
-    async handle({ caller: pod, body }) {
-      await reportAttemptLoading({ pod, input: body })
-      return {}
+    reportAttemptLoading,
+  ),
+  reportRoute(
+    { name: 'steps', path: 'attempt/steps', summary: 'Report loss and timing of steps', body: StepsRequest },
+    recordSteps,
+  ),
+  reportRoute(
+    {
+      name: 'evaluation',
+      path: 'attempt/evaluation',
+      summary: 'Report the evaluation: answers of the tuned model and its base',
+      body: EvaluationRequest,
+      bodyLimitBytes: 64 * 1024 * 1024,
+      allowsNul: true,
     },
-  }),
-  defineRoute({
-    name: 'steps',
-    method: 'post',
-    path: '/internal/v1/attempt/steps',
-    summary: 'Report loss and timing of steps',
-    access: 'pod',
-    body: StepsRequest,
-    response: Done,
-    async handle({ caller: pod, body }) {
-      await recordSteps({ pod, input: body })
-      return {}
+    recordEvaluation,
+  ),
+  reportRoute(
+    {
+      name: 'notes',
+      path: 'attempt/notes',
+      summary: 'Report settings that could not be applied, and how many rows were cut',
+      body: NotesRequest,
     },
-  }),
-  defineRoute({
-    name: 'evaluation',
-    method: 'post',
-    path: '/internal/v1/attempt/evaluation',
-    summary: 'Report the evaluation: answers of the tuned model and its base',
-    access: 'pod',
-    body: EvaluationRequest,
-    bodyLimitBytes: 64 * 1024 * 1024,
-    allowsNul: true,
-    response: Done,
-    async handle({ caller: pod, body }) {
-      await recordEvaluation({ pod, input: body })
-      return {}
+    ({ pod, input }) => recordNotes({ pod, input: { notes: input.notes, truncatedRows: input.truncated_rows } }),
+  ),
+  reportRoute(
+    {
+      name: 'failure',
+      path: 'attempt/failure',
+      summary: 'Report why the program is about to exit with an error',
+      body: FailureRequest,
     },
-  }),
-  defineRoute({
-    name: 'notes',
-    method: 'post',
-    path: '/internal/v1/attempt/notes',
-    summary: 'Report settings that could not be applied, and how many rows were cut',
-    access: 'pod',
-    body: NotesRequest,
-    response: Done,
-    async handle({ caller: pod, body }) {
-      await recordNotes({ pod, input: { notes: body.notes, truncatedRows: body.truncated_rows } })
-      return {}
-    },
-  }),
-  defineRoute({
-    name: 'failure',
-    method: 'post',
-    path: '/internal/v1/attempt/failure',
-    summary: 'Report why the program is about to exit with an error',
-    access: 'pod',
-    body: FailureRequest,
-    response: Done,
-    async handle({ caller: pod, body }) {
-      await recordFailure({ pod, input: body })
-      return {}
-    },
-  }),
+    recordFailure,
+  ),
 ]

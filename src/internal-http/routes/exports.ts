@@ -6,6 +6,7 @@ import {
   recordExportFailure,
 } from '../../services/attempt-api/merge.ts'
 import { Done } from '../schemas/attempt.ts'
+import { reportRoute } from './report.ts'
 import { ExportClaim, ExportClaimRequest, ExportFailure, ExportFiles, ExportUploads } from '../schemas/export.ts'
 import { placeOf } from './artifacts.ts'
 
@@ -45,17 +46,13 @@ export const exportRoutes = [
       return {}
     },
   }),
-  defineRoute({
-    name: 'export_failure',
-    method: 'post',
-    path: '/internal/v1/export/failure',
-    summary: 'Report why the program is about to exit with an error',
-    access: 'pod',
-    body: ExportFailure,
-    response: Done,
-    async handle({ caller: pod, body }) {
-      await recordExportFailure({ pod, input: body })
-      return {}
+  reportRoute(
+    {
+      name: 'export_failure',
+      path: 'export/failure',
+      summary: 'Report why the program is about to exit with an error',
+      body: ExportFailure,
     },
-  }),
+    recordExportFailure,
+  ),
 ]

@@ -1,6 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../../tools/paths.mjs'
+import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import type { OutputType } from '../../../src/domain/output-type.ts'
 import type { Prompt } from '../../../src/domain/prompt.ts'
 import type { CompletionRequest, Sampling } from '../../../src/inference/request.ts'
+
+/** The catalogue's smallest model for completions. */
+export const tiny = parseCatalogue(JSON.parse(readFileSync(join(root, 'models.json'), 'utf8'))).defaultCompletionModel
 
 export type More = Partial<Omit<CompletionRequest, 'sampling'>> & {
   outputType?: OutputType | null
