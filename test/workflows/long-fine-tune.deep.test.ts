@@ -159,7 +159,8 @@ suite('a fine-tune with many attempts', async () => {
   })
 
   test('goes on while workers of an old and of a later release run at once', async () => {
-    const { workflow } = /\(0,\s*(?<workflow>\w+)\.allHandlersFinished\)/.exec(workflowBundle.code)?.groups ?? assert.fail()
+    const { workflow } =
+      /\(0,\s*(?<workflow>\w+)\.allHandlersFinished\)/.exec(workflowBundle.code)?.groups ?? assert.fail()
     const loop = 'const ordinal = endedBefore'
     const step = `if ((0,${workflow}.patched)('a step of a later release')) await (0,${workflow}.sleep)(1);`
     const later = { ...workflowBundle, code: workflowBundle.code.replace(loop, `${step}\n${loop}`) }
