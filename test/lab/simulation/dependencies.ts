@@ -53,7 +53,10 @@ export function createDependencies({
         if (invariants.hasBadData(jobId)) throw invalid
         const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 4, sha256: sha256Of('rows'), rowCount: 1 }
         store.objects.set(file.key, 'rows')
-        return { report: { unreadFields: [] }, prepared: { train: file, evaluation: { ...file, split: 'train' } } } as never
+        return {
+          report: { unreadFields: [] },
+          prepared: { train: file, evaluation: { ...file, split: 'train' } },
+        } as never
       }),
   }
   const shared = { database, notifications, storage: store.storage }
