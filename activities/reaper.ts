@@ -35,14 +35,18 @@ const none = (_id?: string): Promise<string[]> => Promise.resolve([])
 export function createReaperActivities(deps: ReaperDependencies) {
   const { database, trainers, modelServers, settings, executions } = deps
 
-  /** At most a portion. */
+  /** At most a portion. A kind whose search fails hides no other. */
   async function lostWork(kind: WorkKind): Promise<Work[]> {
     const lost: Work[] = []
     let open: Set<string> | undefined
-    for await (const page of database.durableWork.started(kind)) {
-      open ??= await executions.listOpen(durableWork[kind].workflowType)
-      for (const { id } of page) if (!open.has(workflowIdOf({ kind, id }))) lost.push({ kind, id })
-      if (lost.length >= portion) break
+    try {
+      for await (const page of database.durableWork.started(kind)) {
+        open ??= await executions.listOpen(durableWork[kind].workflowType)
+        for (const { id } of page) if (!open.has(workflowIdOf({ kind, id }))) lost.push({ kind, id })
+        if (lost.length >= portion) break
+      }
+    } catch (error) {
+      deps.log.warn({ err: error, kind }, 'failed to look for lost work')
     }
     return lost.slice(0, portion)
   }

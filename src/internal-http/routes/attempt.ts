@@ -27,16 +27,8 @@ export const attemptRoutes = [
     access: 'pod',
     body: ClaimRequest,
     response: ClaimAnswer,
-    handle: ({ caller: pod, body }) =>
-      claimAttempt({
-        pod,
-        input: {
-          claimId: body.claim_id,
-          runtimeVersion: body.runtime_version,
-          hostname: body.hostname,
-          device: body.device,
-        },
-      }),
+    handle: ({ caller: pod, body: { claim_id: claimId, runtime_version: runtimeVersion, ...machine } }) =>
+      claimAttempt({ pod, input: { claimId, runtimeVersion, ...machine } }),
   }),
   reportRoute(
     { name: 'phase', path: 'attempt/phase', summary: 'Report the phase of the attempt', body: PhaseRequest },
