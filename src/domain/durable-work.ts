@@ -20,9 +20,9 @@ type WorkDescription = {
   input: string
   summary: string
   baseModel: string | null
-  /** Of its objects, before the ids of the account and of the row. */
+  /** The folder of the work's objects. The ids of the account and of the row follow. */
   folder: string
-  /** Since its end, rows and objects. */
+  /** Days after the end of the work until its rows and objects are removed. */
   keptDays: number
 }
 

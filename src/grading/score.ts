@@ -56,7 +56,7 @@ export async function scoreAnswers(
 /** Why a grader has no score for an item. */
 type ScoreProblem = FillProblem | 'judge refused' | 'judge without a verdict' | 'no score'
 
-/** What a grader gives an item. `tokens`: of the model that was asked, if one was. */
+/** The result of a grader for one item. `tokens`: those of the model that was asked, if there was one. */
 export type Found = { tokens?: number } & (
   { score: number; label?: string } | { score: null; problem: ScoreProblem; error: string }
 )

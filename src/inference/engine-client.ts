@@ -20,7 +20,7 @@ import { eventsOf } from './sse.ts'
 
 export { EngineLost, EngineRefusal, type Endpoint } from './engine-exchange.ts'
 
-/** What one call asks of an engine. `model` is the name under which that engine knows the model. */
+/** One call of an engine. `model` is the name under which that engine knows the model. */
 export type EngineCall<T> = (endpoint: Endpoint, model: string, signal: AbortSignal) => Promise<T>
 
 type AskedText = {

@@ -89,7 +89,7 @@ export const createDurableWorkRepository = (db: Connection) => ({
     await db.$executeRaw`delete from ${tableOf(kind)} where id = any(${[...ids]}::uuid[])`
   },
 
-  /** What the workflow of open work starts with; null when the work has ended. */
+  /** Reads the account, the input and the labels with which a workflow starts. Null when the work has ended. */
   async startOf({ kind, id }: Work): Promise<WorkStart | null> {
     const { input, summary, baseModel } = durableWork[kind]
     const [found] = await db.$queryRaw<WorkStart[]>`
@@ -99,7 +99,7 @@ export const createDurableWorkRepository = (db: Connection) => ({
     return found ?? null
   },
 
-  /** Of a deleted account. */
+  /** Removes the work of a deleted account with its messages. */
   async removeAll(kind: WorkKind, accountId: string) {
     await db.$executeRaw`
       delete from outbox_messages where kind in ('start-work', 'cancel-work') and payload->>'kind' = ${kind}
