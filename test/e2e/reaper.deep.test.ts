@@ -149,7 +149,7 @@ suite('the reaper', async () => {
       database,
       trainers: { list: away },
       modelServers: { list: away },
-      runs: { describe: away, listOpen: () => Promise.resolve(new Set<string>()) },
+      executions: { describe: away, listOpen: () => Promise.resolve(new Set<string>()) },
       settings: { terminationGraceMs: 1000 },
       log: { warn: () => undefined },
       countReaped: () => assert.fail('it counted'),
