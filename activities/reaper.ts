@@ -89,7 +89,7 @@ export function createReaperActivities(deps: ReaperDependencies) {
     /** Work that has started, has not ended, and whose workflow is not open. */
     findLostWork: (): Promise<Work[]> => withHeartbeat(async () => (await Promise.all(workKinds.map(lostWork))).flat()),
 
-    /** What the work has stored is kept, and a program that still runs is adopted. */
+    /** The new workflow keeps the stored results and adopts a program that still runs. */
     async startWorkAgain(work: Work): Promise<void> {
       // The list may be old. A workflow closes only after its work has ended, so the work is asked last.
       if ((await executions.describe(workflowIdOf(work)))?.isRunning) return

@@ -4,7 +4,7 @@ import { exitCodes } from './command-error.ts'
 import { UsageError } from './usage-error.ts'
 
 export type Option = {
-  /** What help calls the value. An option without a value is a flag. */
+  /** The name of the value in help. An option without a value is a flag. */
   value?: string
   says: string
   short?: string
@@ -22,9 +22,9 @@ export type Values<O extends Options> = {
 }
 
 export type VerbTable<O extends Options> = {
-  /** What the verb does, where its name does not tell. */
+  /** Says in help how the verb works. Absent where the name of the verb is enough. */
   says?: string
-  /** What each argument is, by its name; '' without a word of help. [NAME] may be left out, NAME... may be repeated. */
+  /** Explains each argument, by its name; '' adds no line of help. [NAME] may be left out, NAME... may be repeated. */
   takes?: Record<string, string>
   options?: O
 }

@@ -11,7 +11,7 @@ export type TokenLengths = {
   sampledRows: number
   input: LengthPercentiles
   output: LengthPercentiles
-  /** Of all good rows, from the sample's mean. */
+  /** The tokens of all good rows, from the sample's mean. */
   estimatedTotal: number
   /** Rows of the sample by the tokens of input and output together. */
   histogram: TokenBucket[]

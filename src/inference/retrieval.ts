@@ -2,11 +2,10 @@
 import { isText } from '../domain/prompt.ts'
 import { maxTextCharacters } from '../domain/text-length.ts'
 import type { Accepted } from './accept.ts'
-import { callWithFailover } from './call-with-failover.ts'
 import { runConcurrently } from './chunks.ts'
-import { countTokens } from './engine-client.ts'
+import { countInput } from './count-tokens.ts'
 import type { CompletionRequest } from './request.ts'
-import { maxPromptTokens, workOf } from './text-bounds.ts'
+import { maxPromptTokens } from './text-bounds.ts'
 import { structureBytes } from './typed-output.ts'
 
 /** The rows that were put before each prompt, nearest first. Absent: no prompt has rows. */
@@ -33,9 +32,8 @@ export async function placeRows(
     const fits = async (text: string) => {
       if (maxPromptTokens(text) <= room) return true
       if (text.length > maxTextCharacters(room)) return false
-      const call = countTokens({ kind: 'prompts', prompts: [text], textLengths: [textLengthOf(text)] })
-      const { count } = await callWithFailover(request, workOf([text], 0), ownSignal, call)
-      return count <= room
+      const counted = { kind: 'prompts', prompts: [text], textLengths: [textLengthOf(text)] } as const
+      return (await countInput(request, counted, ownSignal)) <= room
     }
     const used = await rowsThatFit(prompt, rows[index] ?? [], fits)
     if (used.length === 0) return

@@ -43,7 +43,7 @@ export function useJobs() {
   return all
 }
 
-/** What is asked for of one job, each under a key of its own. */
+/** The queries about one job, each under a key of its own. */
 export type JobPart = 'job' | 'events' | 'attempts' | 'metrics' | 'log' | 'evaluation' | 'checkpoints' | 'losses'
 
 const jobKey = (id: number) => ['job', id] as const
@@ -188,7 +188,7 @@ export const checkpointsQuery = (id: number, grows: boolean) =>
     },
   })
 
-/** What a job would take. The service starts nothing. */
+/** Estimates the time of a job. The service starts nothing. */
 export const estimateQuery = (request: TrainRequest) =>
   queryOptions({
     queryKey: ['estimate', request],

@@ -31,9 +31,9 @@ export type PromptsAsked = {
 /** A conversation uses the model's chat template and no stored rows. */
 type ChatAsked = { kind: 'chat'; messages: readonly ChatMessage[]; tools: readonly ChatTool[] | null }
 
-type Asked<Input> = {
+type Asked = {
   ctx: ModelCtx
-  input: CompleteInput<Input>
+  input: CompleteInput
   signal: AbortSignal
   /** Receives the growing text; for a single untyped prompt only. */
   onText?: OnText | undefined
@@ -44,13 +44,13 @@ type Asked<Input> = {
  * Returns one answer per prompt, in order: `{output}`, or exactly the fields of a typed answer.
  * @throws ServiceError model_not_found, invalid_input with the position of the prompt, quota_exceeded, unavailable
  */
-export async function createCompletion<Input extends PromptsAsked | ChatAsked>({
+export async function createCompletion({
   ctx,
   input: { modelName, input: asked, answer, sampling },
   signal,
   onText,
   onUsage,
-}: Asked<Input>): Promise<Completions & UsedRows> {
+}: Asked): Promise<Completions & UsedRows> {
   const dataId = asked.kind === 'prompts' ? asked.dataId : null
   const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
   const input = await readInput(ctx, asked, place, signal)

@@ -7,7 +7,7 @@ import type { Ctx } from '../context.ts'
 type RepositoryOf<Kind extends ListedKind> = Repositories[(typeof durableWork)[Kind]['repository']]
 export type Found<Kind extends ListedKind> = NonNullable<Awaited<ReturnType<RepositoryOf<Kind>['find']>>>
 
-/** What the repository of each listed kind has. `end` gives the ids of the work's batches, or null when it had ended before. */
+/** The repository of a listed kind has these statements. `end` gives the ids of the work's batches, or null when it had ended before. */
 type Rows<Row> = {
   find: (accountId: string, id: string) => Promise<Row | null>
   list: (accountId: string, page: { after: string | null; limit: number }) => Promise<{ rows: Row[]; hasMore: boolean }>
