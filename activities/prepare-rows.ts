@@ -81,7 +81,7 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if (!shared || shared.owner === id) return null
     const { sourceEtag: etag, ...prepared } = shared.prepared
     if (!isReadOf({ etag, ...prepared }, now) || (prepared.skipped && !isSkipping)) return null
-    return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf(report, null) } : null
+    return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf({ report, evaluation: null, isSkipping }) } : null
   }
 
   async function check(
@@ -97,7 +97,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
       const data = { jobId, accountId, spec, columns, evaluationColumns }
       const { prepared, report, evaluation } = await datasets.prepare(data, signal)
       await database.datasets.saveReport(datasetVersionId, report)
-      return { prepared, owner: jobId, notes: notesOf(report, evaluation) }
+      const isSkipping = spec.skipBadRows ?? false
+      return { prepared, owner: jobId, notes: notesOf({ report, evaluation, isSkipping }) }
     } catch (error) {
       if (!isInvalid(error)) throw error
       if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
@@ -106,9 +107,11 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
   }
 }
 
-function notesOf(report: DatasetReport | null, evaluation: DatasetReport | null): Note[] {
+type Checked = { report: DatasetReport | null; evaluation: DatasetReport | null; isSkipping: boolean }
+
+function notesOf({ report, evaluation, isSkipping }: Checked): Note[] {
   const unread = [report && unreadNote('training data', report), evaluation && unreadNote('evaluation data', evaluation)]
-  const skipped = report && skippedNote(report)
+  const skipped = report && isSkipping ? skippedNote(report) : null
   return [
     ...(skipped === null ? [] : [{ reason: 'rows_skipped' as const, message: skipped }]),
     ...unread.flatMap((message) => (message === null ? [] : [{ reason: 'fields_not_read' as const, message }])),
