@@ -46,9 +46,10 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
   }
 
   async function prepare(job: TrainingJob, signal: AbortSignal): Promise<void> {
-    const columns = await columnsOfKey(database, job.spec.dataKey)
-    const found = (await findShared(job, columns)) ?? (await check(job, columns, signal))
     const before = job.preparedData
+    // A resume reads what the job has read, whatever the data set names by now.
+    const columns = before ? (before.columns ?? null) : await columnsOfKey(database, job.spec.dataKey)
+    const found = (await findShared(job, columns)) ?? (await check(job, columns, signal))
     if (before && !isSame(before, found.prepared))
       throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
     const isKept = await database.transaction(async (tx) => {
@@ -80,7 +81,9 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     const shared = await database.trainingJobs.findPreparedData(datasetVersionId, upload.etag)
     if (!shared || shared.owner === id) return null
     const { sourceEtag: etag, ...prepared } = shared.prepared
-    if (!isReadOf({ etag, ...prepared }, now) || (prepared.skipped && !isSkipping)) return null
+    if (!isReadOf({ etag, ...prepared }, now)) return null
+    // Without the report nobody could tell the job which rows it leaves out.
+    if (prepared.skipped && !(isSkipping && report)) return null
     return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf({ report, evaluation: null, isSkipping }) } : null
   }
 
