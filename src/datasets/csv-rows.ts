@@ -35,29 +35,16 @@ export async function* csvRows(
   tellSeparator(separator)
   const parser = createParser(separator, rowLimitCharacters)
   const feeding = pipeline(prepend(start, texts), parser).catch(() => undefined)
-  let names: string[] | undefined
+  const rowIn = createRowMaker(separator)
   let batch: RawRow[] = []
   try {
     let yieldedBytes = 0
     for await (const parsed of parser as AsyncIterable<Parsed>) {
-      if ('problem' in parsed) {
-        // Without a header no row can be read.
-        batch.push(names ? parsed : { ...parsed, endsReading: true })
-        if (names) continue
-        break
-      }
-      const { record, info } = parsed
-      const { lines: line, bytes: readBytes } = info
-      if (!names) {
-        names = record
-        const problem = headerProblem(names)
-        if (problem === null) continue
-        // Each row would be bad for the same reason.
-        batch.push({ line, problem, endsReading: true })
-        break
-      }
-      if (record.every((cell) => cell === '')) continue
-      batch.push({ line, ...rowOf(names, record, separator) })
+      const row = rowIn(parsed)
+      if (!row) continue
+      batch.push(row)
+      if ('problem' in row && row.endsReading) break
+      const readBytes = 'info' in parsed ? parsed.info.bytes : yieldedBytes
       if (batch.length < batchRows && readBytes - yieldedBytes < batchBytes) continue
       yieldedBytes = readBytes
       yield batch
@@ -73,6 +60,22 @@ export async function* csvRows(
   if (broken && 'problem' in broken) batch.push({ line: parser.info.lines, problem: broken.problem, endsReading: true })
   yield batch
   if (broken && 'error' in broken) throw broken.error
+}
+
+/** The first record names the columns. Gives null for a record that is no row. */
+function createRowMaker(separator: string): (parsed: Parsed) => RawRow | null {
+  let names: string[] | undefined
+  return (parsed) => {
+    // Without a header no row can be read.
+    if ('problem' in parsed) return names ? parsed : { ...parsed, endsReading: true }
+    const { record, info } = parsed
+    const line = info.lines
+    if (names) return record.every((cell) => cell === '') ? null : { line, ...rowOf(names, record, separator) }
+    names = record
+    const problem = headerProblem(names)
+    // Each row would be bad for the same reason.
+    return problem === null ? null : { line, problem, endsReading: true }
+  }
 }
 
 const strayQuote =

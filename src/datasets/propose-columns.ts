@@ -6,11 +6,13 @@ const promptWords = [
   ...['question', 'prompt', 'query', 'q', 'input', 'instruction', 'request', 'problem', 'message', 'user', 'customer'],
   ...['client', 'human', 'ticket', 'source', 'subject', 'title', 'topic', 'term', 'text'],
   ...['frage', 'anfrage', 'eingabe', 'kunde', 'pregunta', 'consulta', 'entrada', 'demande', 'domanda'],
+  ...['вопрос', '问题', '質問'],
 ]
 const answerWords = [
   ...['answer', 'response', 'reply', 'completion', 'output', 'a', 'assistant', 'solution', 'agent', 'bot', 'target'],
   ...['result', 'label', 'category', 'summary', 'translation', 'description', 'definition', 'explanation'],
   ...['antwort', 'ausgabe', 'beschreibung', 'respuesta', 'salida', 'réponse', 'reponse', 'risposta'],
+  ...['ответ', '回答', '答案'],
 ]
 /** Columns with these words say when, where or who. */
 const otherWords = new Set(['id', 'uuid', 'date', 'time', 'timestamp', 'url', 'link', 'email', 'index', 'nr', 'score'])
@@ -37,11 +39,14 @@ const firstWith = (words: readonly string[], names: readonly string[]): string |
   words.flatMap((word) => names.filter((name) => wordsOf(name).includes(word)))[0]
 
 /** "customerQuestion", "customer_question" and "Customer question (EN)" hold "question". */
-const wordsOf = (name: string): string[] =>
-  name
+function wordsOf(name: string): string[] {
+  const words = name
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .toLowerCase()
     .split(/[^\p{L}]+/u)
+  // Of several words, a single letter is an article.
+  return words.length === 1 ? words : words.filter(({ length }) => length > 1)
+}
 
 const holdsText = (name: string, rows: readonly Row[]) =>
   rows.some((row) => typeof row[name] === 'string' && /\p{L}/u.test(row[name]))

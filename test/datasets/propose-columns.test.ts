@@ -15,6 +15,7 @@ test('columns are proposed by the words of their names, else where only two hold
   assert.deepEqual(proposed('created date', 'notes', 'reply'), ['notes', 'reply'])
   assert.deepEqual(proposed('prompt text', 'what we say'), ['prompt text', 'what we say'])
   assert.deepEqual(proposed('left', 'n#', 'right'), ['left', 'right'])
+  assert.deepEqual(proposed('a', 'q', 'r'), ['q', 'a'])
   assert.deepEqual(proposed('lyrics'), [null, 'lyrics'])
   assert.equal(proposed('one', 'two', 'three'), null)
   assert.equal(proposed('one', 'two', 'reply'), null)
