@@ -549,7 +549,16 @@ test('logs, events and attempts are paged; an attempt tells its steps, and what 
 
 suite('a dry run', () => {
   const report = {
-    ...{ etag: 'e', sizeBytes: 9, rowCount: 40, badRowCount: 0, badRowGroups: [], unreadRest: null, duplicateCount: 0, emptyOutputCount: 0 },
+    ...{
+      etag: 'e',
+      sizeBytes: 9,
+      rowCount: 40,
+      badRowCount: 0,
+      badRowGroups: [],
+      unreadRest: null,
+      duplicateCount: 0,
+      emptyOutputCount: 0,
+    },
     reader: rowReader,
     tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
   }
