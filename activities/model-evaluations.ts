@@ -19,12 +19,15 @@ import type { Grading } from '../src/grading/grading-threads.ts'
 import { scoreAnswers } from '../src/grading/score.ts'
 import { compare, summarise } from '../src/grading/summarise.ts'
 import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
+import type { Database } from '../src/repositories/database.ts'
 import { createEvalRuns, type EvalRunDependencies } from './eval-runs.ts'
 import { gradingModels } from './grading-models.ts'
 import { boundedTries } from './bounded-tries.ts'
+import { columnsOfKey } from './columns-of-key.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
 export type ModelEvaluationDependencies = EvalRunDependencies & {
+  database: Pick<Database, 'datasets'>
   datasets: Pick<DatasetValidator, 'sample'>
   grading: Pick<Grading, 'defaultGraders'>
 }
@@ -114,8 +117,9 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     // Each try has its own keys, so that an interrupted one cannot mix with another.
     const unique = randomUUID()
     const rowsKey = storageKeys.evaluation(accountId, id, `rows-${unique}.json`)
+    const columns = await columnsOfKey(database, dataKey)
     const sampled = await datasets
-      .sample({ accountId, dataKey, maxRows, key: rowsKey }, cancellationSignal())
+      .sample({ accountId, dataKey, columns, maxRows, key: rowsKey }, cancellationSignal())
       .catch((error: unknown) => {
         throw error instanceof Error && error.name === 'DatasetInvalidError' ? refused(error.message) : error
       })
