@@ -1,12 +1,13 @@
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
+import { checkTraining } from './remote/check-training.ts'
 import { fileText, idOption, uploadFile } from './remote/upload-file.ts'
 import { UsageError } from './usage-error.ts'
 
 export const command = serviceVerb({
   takes: { '[FILE]': `${fileText};\nwithout FILE the data set of --dataset is trained on` },
   options: {
-    model: { value: 'NAME', says: 'the base model', required: true },
+    model: { value: 'NAME', says: 'a base model, or a tuned model to train further', required: true },
     dataset: idOption,
     set: {
       value: 'NAME=VALUE',
@@ -20,6 +21,7 @@ export const command = serviceVerb({
     if (file === undefined && dataset === undefined)
       throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
     const finetuneArgs = Object.fromEntries((set ?? []).map(parseSetting))
+    await checkTraining(client, { model, args: Object.keys(finetuneArgs) })
     const uploaded = file === undefined ? null : await uploadFile(client, file, dataset)
     const accepted = await client.post('/v1/train', {
       body: {
@@ -29,6 +31,7 @@ export const command = serviceVerb({
         custom_model_name: name,
       },
     })
+    for (const warning of accepted.warnings ?? []) console.error(`Warning: ${warning}`)
     const jobId = String(accepted.job_id)
     if (!isJson)
       console.log(`${uploaded ? `Data set ${uploaded.dataset_id} uploaded; t` : 'T'}raining job ${jobId} accepted.`)
