@@ -63,6 +63,8 @@ export function createAttemptActivities(deps: FineTuneDependencies, prepareRows:
           mode: isTrained ? 'evaluate' : mode,
           runName: attemptRunName(jobId, number),
           tokenHash: sha256(tokenOf(settings, id)),
+          // The checks of data sets take unequal times, and slots go in the order of acceptance.
+          queuedAt: generation === 1 && ordinal === 0 ? job.createdAt : null,
         })
         if (counts) await tx.trainingJobs.countResume(jobId)
         if (mode === 'train')

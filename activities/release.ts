@@ -1,10 +1,13 @@
 // Releases an attempt: every process confirmed gone, its token dead, its outcome recorded.
+import type { EndState } from '../src/compute/run.ts'
 import type { AttemptOutcome } from '../src/domain/attempt-outcome.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 import { describeAttemptEnd } from './attempt-cause.ts'
 import { keepLog, logLimitBytes } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 import { withHeartbeat } from './heartbeat.ts'
+
+type Position = { jobId: number; number: number }
 
 export type ReleaseDependencies = Pick<FineTuneDependencies, 'database' | 'trainers' | 'storage'> & {
   settings: { terminationGraceMs: number }
@@ -43,10 +46,19 @@ export async function release(deps: ReleaseDependencies, attempt: Attempt, signa
         ...(signal && { signal }),
       },
     )
-    await database.attempts.release(position, describeAttemptEnd(end, await database.attempts.get(position)))
+    await database.attempts.release(position, await endOf(deps, position, end))
     if (logTail !== null) await keepLog(deps, attempt, logTail)
   }
   return database.attempts.get(position)
+}
+
+/** How the attempt ended, by its run, by what was recorded before, and by whether its job was cancelled. */
+export async function endOf({ database }: Pick<ReleaseDependencies, 'database'>, position: Position, end: EndState) {
+  const [attempt, { cancelRequestedAt }] = await Promise.all([
+    database.attempts.get(position),
+    database.trainingJobs.get(position.jobId),
+  ])
+  return describeAttemptEnd(end, attempt, { isCancelled: cancelRequestedAt !== null })
 }
 
 async function readOutcome({ database }: FineTuneDependencies, attempt: Attempt): Promise<AttemptOutcome> {

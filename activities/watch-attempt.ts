@@ -6,10 +6,10 @@ import { policyOf, type StopCause } from '../src/domain/attempt-cause.ts'
 import { dueStop } from '../src/domain/attempt-limits.ts'
 import { totalSteps } from '../src/domain/training-args.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
-import { describeAttemptEnd } from './attempt-cause.ts'
 import { copyLog } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 import { withHeartbeat } from './heartbeat.ts'
+import { endOf } from './release.ts'
 
 const lastCopyTimeoutMs = 10_000
 const maxCheckIntervalMs = 15_000
@@ -98,10 +98,10 @@ async function untilEnded(deps: FineTuneDependencies, watched: Watched): Promise
 }
 
 /** Recorded here because a cluster may forget how the run ended before the release asks. */
-async function recordEnd({ database }: FineTuneDependencies, { jobId, number }: Attempt, end: EndState) {
+async function recordEnd(deps: FineTuneDependencies, { jobId, number }: Attempt, end: EndState) {
   if (end.state === 'gone') return
   const position = { jobId, number }
-  await database.attempts.recordEnd(position, describeAttemptEnd(end, await database.attempts.get(position)))
+  await deps.database.attempts.recordEnd(position, await endOf(deps, position, end))
 }
 
 /** Why a job is still QUEUED: its program has not claimed the attempt. */

@@ -107,6 +107,7 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
   // Temporal takes the end of a run only once the run has seen every signal, so no cancel is lost between two runs. Phases and
   // slots are those of attempts that have ended.
   if ('launch' in ending) return continueAsNew<typeof fineTune>({ jobId, generation, continued: ending })
+  state.next = `Nothing: the job has ended as ${ending.status}.${ending.message === null ? '' : ` ${ending.message}`}`
   state.view.show({ status: ending.status, attempt: state.attempt, reason: ending.reason, message: ending.message })
   return close(state, ending, root)
 }

@@ -5,10 +5,14 @@ import { UsageError } from './usage-error.ts'
 export const command = serviceVerb({
   takes: { 'PROMPT...': 'a text; - reads one from standard input' },
   options: {
-    model: { value: 'NAME', says: 'a base model, or the model_name of a completed job', required: true },
+    model: {
+      value: 'NAME',
+      says: 'a base model, or any name of a tuned model, such as support-bot@production',
+      required: true,
+    },
     type: { value: 'JSON', says: `typed output, such as '{"city": "str", "stock": "int"}'` },
-    'max-tokens': { value: 'N', says: 'limit of the tokens of an answer' },
-    temperature: { value: 'T', says: '0 always takes the likeliest token' },
+    'max-tokens': { value: 'N', says: 'limit of the tokens of an answer (256 by default)' },
+    temperature: { value: 'T', says: '0, the default, always takes the likeliest token' },
   },
   async run({ client, args, values, print }) {
     const answered = await client.post('/v1/completions', {

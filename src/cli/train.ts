@@ -1,13 +1,14 @@
 import { columnOptions, columnsIn, setColumns } from './remote/columns.ts'
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
+import { checkTraining } from './remote/check-training.ts'
 import { fileText, idOption, uploadFile } from './remote/upload-file.ts'
 import { UsageError } from './usage-error.ts'
 
 export const command = serviceVerb({
   takes: { '[FILE]': `${fileText};\nwithout FILE the data set of --dataset is trained on` },
   options: {
-    model: { value: 'NAME', says: 'the base model', required: true },
+    model: { value: 'NAME', says: 'a base model, or a tuned model to train further', required: true },
     dataset: idOption,
     set: {
       value: 'NAME=VALUE',
@@ -25,6 +26,7 @@ export const command = serviceVerb({
       throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
     const finetuneArgs = Object.fromEntries((set ?? []).map(parseSetting))
     const columns = columnsIn(values)
+    await checkTraining(client, { model, args: Object.keys(finetuneArgs) })
     const uploaded = file === undefined ? null : await uploadFile(client, file, dataset)
     if (columns) await setColumns(client, uploaded?.dataset_id ?? dataset ?? '', columns)
     const accepted = await client.post('/v1/train', {
@@ -36,6 +38,7 @@ export const command = serviceVerb({
         skip_bad_rows: values['skip-bad-rows'],
       },
     })
+    for (const warning of accepted.warnings ?? []) console.error(`Warning: ${warning}`)
     const jobId = String(accepted.job_id)
     if (!isJson)
       console.log(`${uploaded ? `Data set ${uploaded.dataset_id} uploaded; t` : 'T'}raining job ${jobId} accepted.`)

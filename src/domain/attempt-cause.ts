@@ -38,6 +38,8 @@ const attemptPolicies = {
   peer_lost: { ...interruption, sentence: 'Another process of the same training run was lost.' },
   time_slice: { ...interruption, backsOff: false, sentence: 'Its time slice ended while other jobs waited.' },
 
+  // Its job ends as CANCELLED, so no attempt follows.
+  cancelled: { ...free, sentence: 'The job was cancelled or paused.' },
   fenced: { ...free, sentence: 'The service refused its writes: a newer launch has replaced it.' },
   control_plane: { ...free, sentence: 'The cluster removed the run before its program started.' },
 

@@ -10,6 +10,8 @@ const usualStopping = EarlyStopping.parse({ patience: 3 })
 /** Schedules of transformers that need settings of their own. */
 const otherSchedules = ['reduce_lr_on_plateau', 'cosine_with_min_lr', 'warmup_stable_decay'] as const
 
+const ownOptimizers = ['adafactor', 'sgd', 'adamw', 'adamw_hf', 'adamw_torch', 'adamw_torch_fused']
+
 const { shape } = FinetuneArgs
 
 /** transformers also takes a share of all steps. */
@@ -34,7 +36,7 @@ const SentArgs = z
       .nullish()
       .describe(`How the learning rate changes after the warm-up. Default ${documentedDefaults.lr_scheduler_type}`),
     early_stopping: z
-      .union([z.boolean(), EarlyStopping])
+      .union([z.boolean(), EarlyStopping.loose()])
       .nullish()
       .describe('Ends the run once the held-out loss no longer falls; true for a patience of 3'),
     load_best_model_at_end: z.boolean().nullish().describe('true is the same as "keep": "best"'),
@@ -47,9 +49,10 @@ export type ReadArgs = { args: FinetuneArgs; notes: TrainingNote[] }
 
 /** The `finetune_args` of a request. */
 export const SentFinetuneArgs = z.preprocess(withoutOddForms, SentArgs).transform((sent): ReadArgs => {
-  const { keep, early_stopping: stopping, load_best_model_at_end: loadsBest } = sent
-  const scheduled = scheduleOf(sent)
+  const { keep, load_best_model_at_end: loadsBest } = sent
+  const [scheduled, stopped] = [scheduleOf(sent), stoppingOf(sent)]
   const [save, validate] = [stepsOf(sent, 'save_steps'), stepsOf(sent, 'eval_steps')]
+  const optim = optimizerOf(sent)
   const args = {
     ...FinetuneArgs.parse({
       ...sent,
@@ -58,12 +61,14 @@ export const SentFinetuneArgs = z.preprocess(withoutOddForms, SentArgs).transfor
       eval_steps: null,
       early_stopping: null,
     }),
-    ...{ lr_scheduler_type: scheduled.value, save_steps: save.value, eval_steps: validate.value },
+    ...{ lr_scheduler_type: scheduled.value, save_steps: save.value, eval_steps: validate.value, optim: optim.value },
     keep: keep ?? (loadsBest === true ? ('best' as const) : loadsBest === false ? ('last' as const) : undefined),
-    early_stopping: stopping === true ? usualStopping : stopping === false ? undefined : stopping,
+    early_stopping: stopped.value,
   }
-  const told = [scheduled, save, validate].flatMap(({ note }) => note ?? [])
-  return { args, notes: [...told, ...notesOnNames('finetune_args', sent, Object.keys(SentArgs.shape))] }
+  const told = [scheduled, save, validate, optim].flatMap(({ note }) => note ?? [])
+  if (keep === 'last' && loadsBest) told.push(ignored('load_best_model_at_end has no effect, because keep is "last".'))
+  const named = notesOnNames('finetune_args', sent, Object.keys(SentArgs.shape))
+  return { args, notes: [...told, ...named, ...stopped.notes] }
 })
 
 const ofAdapter = ['r_value', 'lora_alpha', 'lora_dropout', 'target_modules'] as const
@@ -95,11 +100,26 @@ function withoutOddForms(sent: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
+function stoppingOf({ early_stopping: sent }: SentArgs) {
+  if (sent === true) return { value: usualStopping, notes: [] }
+  if (!sent) return { value: undefined, notes: [] }
+  const notes = notesOnNames('finetune_args.early_stopping', sent, Object.keys(EarlyStopping.shape))
+  return { value: EarlyStopping.parse(sent), notes }
+}
+
 function scheduleOf({ lr_scheduler_type: name }: SentArgs) {
   const value = schedules.find((each) => each === name)
   if (value !== undefined || !name) return { value, note: null }
   const message = `lr_scheduler_type ${name} is not available here, so linear is used.`
   return { value: 'linear' as const, note: { code: 'schedule_replaced', message } }
+}
+
+/** The trainer has the same rule for jobs of older releases (training_args.py). */
+function optimizerOf({ optim }: SentArgs) {
+  if (!optim || ownOptimizers.includes(optim)) return { value: optim, note: null }
+  const value = optim.includes('adam') ? 'adamw_torch' : documentedDefaults.optim
+  const message = `optim ${optim} is not available here, so ${value} is used.`
+  return { value, note: { code: 'optim_replaced', message } }
 }
 
 function stepsOf(sent: SentArgs, name: 'save_steps' | 'eval_steps') {

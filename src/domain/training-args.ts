@@ -120,6 +120,7 @@ export const FinetuneArgs = z.object(
 export type FinetuneArgs = z.infer<typeof FinetuneArgs>
 
 export type RecommendedArgs = Partial<z.infer<z.ZodObject<typeof knownArgs>>>
+type OfModel = { name: string; recommendedArgs: RecommendedArgs }
 
 /** The complete arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
 export const TrainingArgs = z.object({
@@ -136,6 +137,44 @@ export const defaultLearningRate = ({ recommendedArgs }: { recommendedArgs: Reco
 
 export type TrainingNote = { code: string; message: string }
 
+/** A learning rate this many times above or below the model's own is told. */
+const farRate = 10
+
+function notesOnRate(learningRate: number | undefined, { name, recommendedArgs: { learning_rate: own } }: OfModel) {
+  if (learningRate === undefined || own === undefined) return []
+  const times = Math.max(learningRate / own, own / learningRate)
+  if (times <= farRate) return []
+  const [where, risk] = learningRate > own ? ['above', 'may diverge'] : ['below', 'may learn nothing']
+  const message = `learning_rate ${learningRate} is ${Math.round(times)} times ${where} the ${own} that is recommended for ${name}: the training ${risk}.`
+  return [{ code: 'learning_rate_far', message }]
+}
+
+/** Arguments of the request that others of the request switch off. */
+function notesOnPairs({ max_steps, num_train_epochs, warmup_steps, lr_scheduler_type }: RecommendedArgs) {
+  const code = 'argument_ignored'
+  return [
+    ...(max_steps !== undefined && num_train_epochs !== undefined
+      ? [{ code, message: `max_steps ${max_steps} has no effect, because num_train_epochs replaces it.` }]
+      : []),
+    ...(warmup_steps && lr_scheduler_type === 'constant'
+      ? [
+          {
+            code,
+            message: `warmup_steps ${warmup_steps} has no effect with lr_scheduler_type constant. Use constant_with_warmup.`,
+          },
+        ]
+      : []),
+  ]
+}
+
+/** For a job without held-out rows. Its trainer adds an event with the same sentence (training_data.py). */
+export function notesWithoutHeldOut({ keep, early_stopping: stopping }: Pick<TrainingArgs, 'keep' | 'early_stopping'>) {
+  if (keep !== 'best' && stopping === null) return []
+  const message =
+    'This job has no held-out rows, so keep: "best" and early_stopping have no effect. Send eval_data, or at least 200 distinct rows.'
+  return [{ code: 'validation_impossible', message }]
+}
+
 /**
  * Takes each argument from the request, else the catalogue, else the documented defaults. `lora_alpha` defaults to
  * `r_value`: the original platform documents 1, which learns nothing when applied literally.
@@ -144,7 +183,7 @@ export type TrainingNote = { code: string; message: string }
  */
 export function resolveTrainingArgs(
   requested: FinetuneArgs,
-  entry: { name: string; contextLength: number; maxRank: number; recommendedArgs: RecommendedArgs },
+  entry: OfModel & { contextLength: number; maxRank: number },
 ): { args: TrainingArgs; givenArgs: string[]; notes: TrainingNote[] } {
   const given = present(requested)
   if ((given.r_value ?? 0) > entry.maxRank)
@@ -155,7 +194,7 @@ export function resolveTrainingArgs(
     args.lora_alpha = args.r_value
   // The caller's max_steps takes precedence over the catalogue's epochs.
   if (given.max_steps !== undefined && given.num_train_epochs === undefined) args.num_train_epochs = null
-  const notes: TrainingNote[] = []
+  const notes: TrainingNote[] = [...notesOnRate(given.learning_rate, entry), ...notesOnPairs(given)]
   if (args.max_length > entry.contextLength) {
     if (given.max_length !== undefined)
       notes.push({

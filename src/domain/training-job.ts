@@ -5,7 +5,7 @@ import type { Columns } from './dataset-report.ts'
 import type { Grader } from './grader.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
-import type { TrainingArgs } from './training-args.ts'
+import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
 /** Frozen when the job is accepted. */
@@ -28,6 +28,8 @@ export type TrainingSpec = {
   metadata?: Record<string, string>
   /** The tuned model whose adapter the training continues; absent when it begins from the base. */
   startFrom?: StartModel
+  /** What of the request has no effect or is done in another way, as the answer to the request told it. */
+  warnings?: string[]
   /** Where the series are sent. A trigger of the database makes a row of each. */
   trackers?: TrackerRequest[]
 }
@@ -85,6 +87,12 @@ export type TrainingJob = {
   modelName: string | null
   createdAt: Date
   finishedAt: Date | null
+}
+
+/** What of the request has no effect or is done in another way, as far as it is known. */
+export function warningsOf({ spec, preparedData }: Pick<TrainingJob, 'spec' | 'preparedData'>): string[] {
+  const ofData = preparedData?.evaluation.split === 'train' ? notesWithoutHeldOut(spec.args) : []
+  return [...(spec.warnings ?? []), ...ofData.map(({ message }) => message)]
 }
 
 /** One job in the list. */

@@ -1,4 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
 import type { AttemptCause } from '../domain/attempt-cause.ts'
 import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
@@ -26,6 +26,8 @@ type AttemptLook = {
 /** Advisory lock that serialises the grants of all workers. */
 const slotLock = 4_711
 const unlimited = 2 ** 31 - 1
+/** Since when an attempt waits for a slot. */
+const queuedAt = Prisma.sql`coalesce(a.queued_at, a.created_at)`
 
 export const createAttemptRepository = (db: Connection) => ({
   async findByOrdinal(jobId: number, generation: number, ordinal: number): Promise<Attempt | null> {
@@ -44,6 +46,7 @@ export const createAttemptRepository = (db: Connection) => ({
   async open(
     attempt: Pick<Attempt, 'id' | 'jobId' | 'number' | 'generation' | 'ordinal' | 'accountId' | 'mode' | 'runName'> & {
       tokenHash: Uint8Array
+      queuedAt?: Date | null
     },
   ): Promise<Attempt> {
     await db.attempt.updateMany({ where: { jobId: attempt.jobId, fencedAt: null }, data: { fencedAt: new Date() } })
@@ -52,7 +55,8 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * Hands free slots to waiting attempts: those of accounts with the fewest running attempts first, then the oldest.
+   * Hands free slots to waiting attempts: those of accounts with the fewest running attempts first, then those that have waited
+   * longest.
    * Signals their workflows, except the one of the asking job. Needs a transaction.
    */
   async grantSlots(slots: number | null, askingJobId: number | null = null) {
@@ -61,12 +65,12 @@ export const createAttemptRepository = (db: Connection) => ({
       with active as (
         select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id),
       waiting as (
-        select a.id, a.created_at, coalesce(active.n, 0) + row_number() over (partition by a.account_id order by a.created_at, a.id) as turn
+        select a.id, ${queuedAt} as queued, coalesce(active.n, 0) + row_number() over (partition by a.account_id order by ${queuedAt}, a.id) as turn
         from attempts a left join active using (account_id)
         where a.granted_at is null and a.released_at is null and a.fenced_at is null),
       granted as (
         update attempts set granted_at = now() where id in (
-          select id from waiting order by turn, created_at, id
+          select id from waiting order by turn, queued, id
           limit greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)))
         returning job_id, generation, number)
       insert into outbox_messages (workflow_id, kind, generation, payload)
@@ -257,7 +261,7 @@ export const createAttemptRepository = (db: Connection) => ({
 
 type Row = Prisma.AttemptGetPayload<object>
 
-function plain({ tokenHash: _tokenHash, logBytes: _logBytes, ...row }: Row): Attempt {
+function plain({ tokenHash: _tokenHash, logBytes: _logBytes, queuedAt: _queuedAt, ...row }: Row): Attempt {
   return {
     ...row,
     mode: row.mode as AttemptMode,

@@ -168,6 +168,8 @@ const listWaiting: Statement = {
       select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id)
     select job_id as "jobId" from attempts a left join active using (account_id)
     where a.granted_at is null and a.released_at is null and a.fenced_at is null
-    order by coalesce(active.n, 0) + row_number() over (partition by a.account_id order by a.created_at, a.id), a.created_at, a.id
+    order by coalesce(active.n, 0)
+        + row_number() over (partition by a.account_id order by coalesce(a.queued_at, a.created_at), a.id),
+      coalesce(a.queued_at, a.created_at), a.id
     limit $1::int`,
 }

@@ -1,12 +1,13 @@
 // From how a run ended to why its attempt did.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeAttemptEnd } from '../../activities/attempt-cause.ts'
+import { describeAttemptEnd as describeEnd } from '../../activities/attempt-cause.ts'
 import type { EndState, FailureReason } from '../../src/compute/run.ts'
 import type { Attempt } from '../../src/domain/training-job.ts'
 
 const attempt = (more: Partial<Attempt> = {}) =>
   ({ cause: null, message: null, exitCode: null, reportedCause: null, claimedAt: new Date(), ...more }) as Attempt
+const describeAttemptEnd = (end: EndState, of: Attempt) => describeEnd(end, of, { isCancelled: false })
 const failed = (reason: FailureReason, exitCode: number | null): EndState => ({
   state: 'failed',
   uid: 'u',
@@ -71,4 +72,17 @@ test('keeps a recorded cause, unless the program finished after all', () => {
 test("the program's own sentence comes before the cluster's", () => {
   const reported = attempt({ reportedCause: 'code_error', message: 'The loss is not a number.' })
   assert.equal(describeAttemptEnd(failed('exited', 70), reported).message, 'The loss is not a number.')
+})
+
+test('what the service stops after a cancel was cancelled; what ended before stands', () => {
+  const cause = (end: EndState, of = attempt()) => describeEnd(end, of, { isCancelled: true }).cause
+  const ends: EndState[] = [failed('killed', 143), failed('killed', null), failed('exited', 143), { state: 'gone' }]
+  assert.deepEqual(
+    ends.map((end) => cause(end)),
+    ends.map(() => 'cancelled'),
+  )
+  assert.equal(cause({ state: 'gone' }, attempt({ claimedAt: null })), 'cancelled')
+  assert.equal(cause({ state: 'succeeded', uid: 'u' }), 'finished')
+  assert.equal(cause(failed('exited', 71)), 'out_of_memory')
+  assert.equal(cause(failed('killed', 143), attempt({ cause: 'time_slice' })), 'time_slice')
 })

@@ -52,7 +52,7 @@ suite('the command line', async () => {
       '--watch',
     ])
     assert.equal(exitCode, 0, stderr)
-    assert.match(stdout, /TRAINING MODEL\n +█+░* step 10 {2}loss \d+\.\d{3} {2}\d+ s left/)
+    assert.match(stdout, /TRAINING MODEL\n +█+░* step \d+ {2}loss \d+\.\d{3} {2}\d+ s left/)
     const id = /training job (\d+) accepted/.exec(stdout)?.[1] ?? assert.fail(stdout)
     const job = await json<Job>('job', id)
     assert.deepEqual([job.status, job.custom_model_name], ['COMPLETED', 'mine'])
@@ -164,6 +164,17 @@ suite('the command line', async () => {
     const failed = await anneal(['train', file, '--model', connection().baseModel, '--watch'])
     assert.equal(failed.exitCode, 1)
     assert.match(failed.stdout, /FAILED \(data_error\)\nmessage +.*line 1: output: is missing/)
+  })
+
+  test('refuses a model and an argument that do not exist before it uploads the file', async () => {
+    const onIt = ['train', sample, '--dataset', 'cli-unsent']
+    const model = await anneal([...onIt, '--model', 'nobody'])
+    assert.deepEqual([model.exitCode, model.stdout], [1, ''])
+    assert.match(model.stderr, /There is no model "nobody"/)
+    const argument = await anneal([...onIt, '--model', connection().baseModel, '--set', 'learning_rte=1'])
+    assert.deepEqual([argument.exitCode, argument.stdout], [1, ''])
+    assert.match(argument.stderr, /no argument "learning_rte"\. --set takes .*learning_rate/)
+    assert.doesNotMatch((await anneal(['data', 'list'])).stdout, /cli-unsent/)
   })
 
   test('embeds, a vector a line', async () => {

@@ -54,6 +54,10 @@ suite('cancel and resume', async () => {
     assert.equal(done.resume_count, 1, attempts.map(({ cause, message }) => `${cause}: ${message}`).join('; '))
     assert.ok((attempts[0]?.from_step ?? 0) >= 20, 'it went on from a checkpoint')
     assert.deepEqual(
+      attempts.map(({ cause }) => cause),
+      ['finished', 'cancelled'],
+    )
+    assert.deepEqual(
       (await api.history(id)).map(({ step }) => step),
       [10, 20, 30, 40, 50, 60],
     )

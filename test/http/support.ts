@@ -96,6 +96,7 @@ function stubDependencies({
           engine: 'transformers',
           source: { path: 'tiny' },
           contextLength: 1024,
+          recommendedArgs: { learning_rate: documentedDefaults.learning_rate },
         },
         { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
       ],

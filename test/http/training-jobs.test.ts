@@ -56,6 +56,7 @@ test('a single job has the documented fields, its history as JSON text', async (
     history: JSON.stringify([step]),
     status_reason: null,
     status_message: null,
+    warnings: [],
     base_model: 'tiny',
     finetune_args: { ...args, eval_steps: 10 },
     finetune_args_defaults: Object.keys(args).filter((name) => name !== 'max_steps'),
@@ -113,6 +114,65 @@ test('a queued job has its place among all that wait for a slot', async () => {
   )
 })
 
+test('the list says why each job waits or failed', async () => {
+  const why = { status: 'FAILED', statusReason: 'data_error', statusMessage: 'The training data has no rows.' } as const
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { list: () => Promise.resolve([trainingJob(why)]) },
+      jobDetails: { describe: () => Promise.resolve([jobDetails(why)]) },
+    },
+  })
+  const [job] = (await edge.call('GET', '/v1/train/jobs')).json
+  assert.deepEqual(
+    [job.status_reason, job.status_message, job.base_model],
+    ['data_error', 'The training data has no rows.', 'tiny'],
+  )
+})
+
+test('a job warns that it has no held-out rows for what it was asked', async () => {
+  const spec = { args: { ...documentedDefaults, keep: 'best' }, warnings: ['Told before.'] } as unknown as TrainingSpec
+  const file = { key: 'k', sizeBytes: 1, sha256: '0', rowCount: 1 }
+  const preparedData = {
+    train: file,
+    evaluation: { ...file, split: 'train' as const },
+    sourceEtag: 'e',
+    reader: rowReader,
+  }
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { find: () => Promise.resolve(trainingJob({ spec, preparedData })) },
+      trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [] }) },
+    },
+  })
+  const { warnings } = (await edge.call('GET', '/v1/train/jobs/7')).json
+  assert.equal(warnings[0], 'Told before.')
+  assert.match(warnings[1], /^This job has no held-out rows, so keep: "best"/)
+})
+
+test('refuses to resume a job that failed by data that is the same', async () => {
+  const failed = { status: 'FAILED', statusReason: 'data_error', spec: { dataKey: 'k' } as TrainingSpec } as const
+  const report = { etag: 'one', reader: rowReader, rowCount: 1, badRowCount: 1, badRows: [], unreadFields: [] }
+  let etag = 'one'
+  const edge = await startPublic({
+    storage: { stat: () => Promise.resolve({ etag, sizeBytes: 5 }) },
+    database: {
+      trainingJobs: {
+        find: () => Promise.resolve(trainingJob(failed)),
+        lock: () => Promise.resolve(trainingJob(failed)),
+        resume: () => Promise.resolve(trainingJob({ generation: 2 })),
+      },
+      datasets: { report: () => Promise.resolve(report) },
+      jobEvents: { add: () => Promise.resolve() },
+      outbox: { add: () => Promise.resolve() },
+    },
+  })
+  const refused = await edge.call('POST', '/v1/train/jobs/7/resume')
+  assert.deepEqual([refused.status, refused.json.code], [409, 'conflict'])
+  assert.match(refused.json.detail, /its data, which has not changed since/)
+  etag = 'two'
+  assert.equal((await edge.call('POST', '/v1/train/jobs/7/resume')).status, 200)
+})
+
 test('the list is filtered by metadata, and its link keeps the filter', async () => {
   const seen: unknown[] = []
   const list = (_account: string, query: { metadata: unknown }) => {
@@ -120,7 +180,7 @@ test('the list is filtered by metadata, and its link keeps the filter', async ()
     return Promise.resolve([trainingJob()])
   }
   const edge = await startPublic({ database: { trainingJobs: { list } } })
-  const { headers } = await edge.call('GET', '/v1/train/jobs?limit=1&metadata[team]=a&metadata[run]=7&other=1')
+  const { headers } = await edge.call('GET', '/v1/train/jobs?limit=1&metadata[team]=a&metadata[run]=7')
   assert.deepEqual(seen, [{ team: 'a', run: '7' }])
   assert.match(
     headers['link'] as string,
@@ -234,6 +294,7 @@ test('resume answers the state and the id; a running job is 409', async () => {
     database: {
       trainingJobs: {
         lock: (_account: string, id: number) => Promise.resolve(trainingJob({ id, status: states[id] ?? 'FAILED' })),
+        find: (_account: string, id: number) => Promise.resolve(trainingJob({ id, status: states[id] ?? 'FAILED' })),
         resume: () => Promise.resolve(trainingJob({ generation: 2 })),
       },
       jobEvents: { add: () => Promise.resolve() },
@@ -333,7 +394,9 @@ test('submit answers a text id, and passes the key of the request with a hash of
   }
   for (const path of ['/v1/train', '/v1/precise_train']) {
     const { status, json: answer } = await edge.call('POST', path, { json, headers })
-    assert.deepEqual([status, answer], [200, { job_id: '7', status: 'CREATED', dataset_id: 'questions' }])
+    const { warnings, ...accepted } = answer
+    assert.deepEqual([status, accepted], [200, { job_id: '7', status: 'CREATED', dataset_id: 'questions' }])
+    assert.equal(warnings.length, 2, 'job_id and status of a request mean nothing')
   }
   await edge.call('POST', '/v1/train', { json: { ...json, is_public: true }, headers })
   assert.equal(taken[0]?.key, 'once')
@@ -366,6 +429,7 @@ test('reports arguments without effect in the answer and in events', async () =>
   assert.deepEqual(answer.warnings, [
     'finetune_args["learning_rte"] is not known and has no effect. Did you mean learning_rate?',
     'peft_args.bias: no effect here.',
+    'peft_args.lora_alpha has no effect, because finetune_args has another one.',
     'enable_peft: false has no effect: an adapter is trained in any case.',
     'train_type: memory_tuning has no effect: an adapter is trained in any case.',
   ])

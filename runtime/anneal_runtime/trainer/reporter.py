@@ -131,6 +131,10 @@ class ProgressClock:
         self.seconds_aside = time.perf_counter() - since
         self._since += self.seconds_aside
 
+    @property
+    def seconds_unread(self) -> float:
+        return time.perf_counter() - self._since
+
     def read(self) -> float:
         """Mean seconds of the steps since the last reading."""
         now = time.perf_counter()

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
     from anneal_runtime.trainer.distributed import Ranks
 
+# People look most at the first steps, and at those of a slow run.
+FIRST_REPORTED = 10
 REPORT_EVERY = 10
+REPORT_AFTER_S = 15.0
 
 
 @dataclass(frozen=True)
@@ -165,12 +168,13 @@ class TrainingRun:
             self._validated = self.validation.run(self._clock.aside(), stop_requested)
 
     def _report(self, reporter: Reporter, uploader: CheckpointUploader) -> None:
-        """Reports full tens, validated steps and the last step. A step whose validation is due is reported by the next
-        attempt.
+        """Reports the first steps, full tens, validated steps, the last step, and a step each few seconds. A step whose
+        validation is due is reported by the next attempt.
         """
         step, validated = self.state.step, self._validated
-        is_reported = validated is not None or step % REPORT_EVERY == 0 or self.validation.ends_run
-        if self.validation.is_due or not is_reported:
+        is_counted = step <= FIRST_REPORTED or step % REPORT_EVERY == 0
+        is_reported = is_counted or validated is not None or self.validation.ends_run
+        if self.validation.is_due or not (is_reported or self._clock.seconds_unread >= REPORT_AFTER_S):
             return
         loss, iter_time = self._finite_loss(), self._clock.read()
         self.state.seconds_per_step = self._clock.seconds_per_step

@@ -35,7 +35,7 @@ def codes(trainers: list[ForkedProgram]) -> list[int]:
 
 
 def trace(anneal: FakeAnneal, key: str = "loss") -> list[float]:
-    return [anneal.steps[step][key] for step in sorted(anneal.steps) if key in anneal.steps[step]]
+    return [anneal.steps[step][key] for step in anneal.counted_steps() if key in anneal.steps[step]]
 
 
 def again(anneal: FakeAnneal) -> None:

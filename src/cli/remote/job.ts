@@ -2,7 +2,7 @@
 import { exitCodes } from '../command-error.ts'
 import type { Client } from './client.ts'
 import type { Answer } from './operations.ts'
-import { createProgressLine, type TrainingStep } from './progress-line.ts'
+import { createProgressLine, type ShownState, type TrainingStep } from './progress-line.ts'
 
 const path = '/v1/train/jobs/:job_id'
 export type Job = Answer<'get', typeof path>
@@ -14,11 +14,23 @@ export async function followJob(client: Client, jobId: string, { quiet = false }
   const line = createProgressLine()
   const before = await readJob(client, jobId)
   let [state, steps] = [stateOf(before), historyOf(before).slice(-1)]
-  if (!quiet) line.show(state, steps)
-  for await (const { event, data } of client.follow(jobId, { from: 'now' })) {
-    if (event === 'status') state = stateOf(JSON.parse(data) as State)
-    if (event === 'metric') steps = [JSON.parse(data) as TrainingStep]
-    if (!quiet) line.show(state, steps)
+  const show = () => (quiet ? undefined : line.show(state, steps))
+  const place = followPlace(client, jobId, (ahead) => {
+    if (state.status !== 'QUEUED') return
+    state = { ...state, ahead }
+    show()
+  })
+  show()
+  if (!quiet) place.look(before.status)
+  try {
+    for await (const { event, data } of client.follow(jobId, { from: 'now' })) {
+      if (event === 'status') state = stateOf(JSON.parse(data) as State)
+      if (event === 'metric') steps = [JSON.parse(data) as TrainingStep]
+      if (!quiet && event === 'status') place.look(state.status)
+      show()
+    }
+  } finally {
+    place.end()
   }
   line.end()
   return readJob(client, jobId)
@@ -26,11 +38,36 @@ export async function followJob(client: Client, jobId: string, { quiet = false }
 
 type State = Pick<Job, 'status' | 'status_reason' | 'status_message'>
 
-/** Only the fetching of a model is told in sentences: it takes minutes in which nothing else happens. */
-const stateOf = ({ status, status_reason: reason, status_message: message }: State) => ({
+/** `ahead`: how many jobs get a slot first, while the job waits for a slot. */
+const stateOf = ({ status, status_message: message }: State): ShownState => ({
   status,
-  wait: reason === 'loading_model' ? message : null,
+  wait: ended.includes(status) ? null : message,
+  ahead: null,
 })
+
+/** The description of the job has their messages. */
+const ended: readonly string[] = ['COMPLETED', 'PARTIALLY COMPLETED', 'CANCELLED', 'FAILED']
+const placeEveryMs = 3000
+
+/** Asks for the place of a queued job again and again: a job's stream does not tell that another job has begun. */
+function followPlace(client: Client, jobId: string, tell: (ahead: number | null) => void) {
+  let timer: NodeJS.Timeout | undefined
+  const end = () => clearInterval(timer)
+  const ask = () =>
+    readJob(client, jobId).then(
+      ({ queue }) => tell(queue?.ahead ?? null),
+      () => undefined,
+    )
+  return {
+    end,
+    look(status: string) {
+      end()
+      if (status !== 'QUEUED') return
+      void ask()
+      timer = setInterval(() => void ask(), placeEveryMs)
+    },
+  }
+}
 
 /** The exit code of a command that waited for the job's end. */
 export const exitCodeOf = ({ status }: Job) => (status === 'COMPLETED' ? exitCodes.done : exitCodes.failed)

@@ -2,6 +2,9 @@
 
 export type TrainingStep = { step: number; loss: number; iter_time: number; remaining_time: number }
 
+/** `wait`: why the job does not go on, or what it does. `ahead`: jobs that get a slot before this one. */
+export type ShownState = { status: string; wait: string | null; ahead: number | null }
+
 const barWidth = 30
 
 export function createProgressLine() {
@@ -10,16 +13,15 @@ export function createProgressLine() {
   let shown = ''
   return { show, end }
 
-  /** `wait` is what the job does in this status before its training begins. */
-  function show({ status: newStatus, wait }: { status: string; wait: string | null }, history: TrainingStep[]) {
+  function show({ status: newStatus, wait, ahead }: ShownState, history: TrainingStep[]) {
     if (newStatus !== status) {
       end()
       status = newStatus
       console.log(`${seconds(performance.now() - startedAt)}  ${status}`)
     }
-    if (wait !== null) print(`         ${wait}`)
     const latest = history.at(-1)
     if (latest && status === 'TRAINING MODEL') print(describeStep(latest))
+    else if (wait !== null) print(`         ${wait}${ahead === null ? '' : ` ${ahead} ahead.`}`)
   }
 
   function print(text: string) {

@@ -5,6 +5,7 @@ import { estimateTrainingJob, type TrainingEstimate } from '../../services/train
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../kit/route.ts'
 import { integrationsOf } from './schemas/integrations.ts'
+import { argsOf } from './train-notes.ts'
 import { TrainOrDryRun, TrainQuery, TrainRequest } from './schemas/train.ts'
 
 const mebibyte = 1024 * 1024
@@ -36,7 +37,7 @@ export const trainRoutes = [
         evaluationRows: rows['eval_data'],
         evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
         skipBadRows: body.skip_bad_rows ?? false,
-        ...argsOf(body),
+        ...argsOf({ body, query }),
         gpuConfig: gpusOf(body),
         isPublic: body.is_public ?? false,
         customModelName: body.custom_model_name ?? null,
@@ -51,23 +52,6 @@ export const trainRoutes = [
 ]
 
 type TrainBody = z.output<typeof TrainRequest>
-
-function argsOf({ finetune_args: sent, peft_args: peft, enable_peft: isPeft, train_type: type }: TrainBody) {
-  const ignored = (what: string) => ({
-    code: 'argument_ignored',
-    message: `${what} has no effect: an adapter is trained in any case.`,
-  })
-  const given = Object.entries(sent?.args ?? {}).filter(([, value]) => (value ?? null) !== null)
-  return {
-    finetuneArgs: { ...peft?.args, ...Object.fromEntries(given) },
-    notes: [
-      ...(sent?.notes ?? []),
-      ...(peft?.notes ?? []),
-      ...(isPeft === false ? [ignored('enable_peft: false')] : []),
-      ...(type ? [ignored(`train_type: ${type}`)] : []),
-    ],
-  }
-}
 
 const gpusOf = ({ gpu_config: asked }: TrainBody) => ({
   gpus: asked?.gpus ?? asked?.max_gpus,

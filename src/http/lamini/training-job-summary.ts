@@ -21,6 +21,8 @@ export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJ
   resume_count: job.resumeCount,
   dataset_id: job.datasetId,
   resume_limit: job.resumeLimit,
+  status_reason: details.statusReason,
+  status_message: details.statusMessage,
   ...resourceOf(ctx, details),
 })
 

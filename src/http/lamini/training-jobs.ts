@@ -1,4 +1,4 @@
-import type { TrainingJobSummary } from '../../domain/training-job.ts'
+import { warningsOf, type TrainingJobSummary } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import { cancelAllTrainingJobs } from '../../services/training-jobs/cancel-all.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
@@ -76,6 +76,7 @@ export const trainingJobRoutes = [
         history,
         status_reason: job.statusReason,
         status_message: job.statusMessage,
+        warnings: warningsOf(job),
       }
     },
   }),
@@ -164,7 +165,7 @@ async function summariesOf(ctx: Ctx, jobs: TrainingJobSummary[]): Promise<JobSum
   })
 }
 
-/** The parameters that choose jobs; others that a client sent are not repeated in the link to the next page. */
+/** The parameters that choose jobs. */
 const filtersOf = (query: Parameters<typeof metadataIn>[0]): Record<string, string | undefined> =>
   Object.fromEntries(
     Object.entries(query).flatMap(([name, value]) =>

@@ -24,7 +24,7 @@ export const KeyPath = ApiKeyPath
 export const NewAccount = z.object({ name: Name, priority: z.enum(priorities).nullish() })
 export const AccountPriority = z.object({ priority: z.enum(priorities) })
 export const AccountQuery = z.object({ after: nullable(queryText().pipe(Uuid)), limit })
-export const KeyQuery = z.object({ account_id: nullable(queryText().pipe(Uuid)), ...keyPage })
+export const KeyQuery = z.strictObject({ account_id: nullable(queryText().pipe(Uuid)), ...keyPage })
 export const NewKey = z.object({ account_id: nullable(Uuid), ...NewApiKey.shape })
 
 const Time = z.string()

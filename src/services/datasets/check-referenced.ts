@@ -6,16 +6,19 @@ import { checkVersion } from './get-report.ts'
 import { discardRows, openRows } from './ingest-rows.ts'
 import { findReferenced, noDataNamed, nothingUploaded, type DatasetReference } from './resolve.ts'
 
+/** `leftIn`: the data set whose upload is read instead of the request's rows. */
+type Checked = { report: DatasetReport; leftIn: string | null }
+
 /**
  * Checks the data that a training request names, and makes no data set of it.
  * @throws ServiceError invalid_input, unavailable while a long check runs
  */
-export async function checkReferencedData(ctx: Ctx, reference: DatasetReference): Promise<DatasetReport> {
+export async function checkReferencedData(ctx: Ctx, reference: DatasetReference): Promise<Checked> {
   const { storedCollection, version } = await findReferenced(ctx, reference)
-  if (storedCollection !== null) return checkStored(ctx, storedCollection, reference)
+  if (storedCollection !== null) return { report: await checkStored(ctx, storedCollection, reference), leftIn: null }
   const report = version && (await checkVersion(ctx, version))
-  if (report) return report
-  if (reference.rows) return checkRows(ctx, reference.rows)
+  if (report) return { report, leftIn: reference.rows ? version.datasetId : null }
+  if (reference.rows) return { report: await checkRows(ctx, reference.rows), leftIn: null }
   if (version) throw nothingUploaded(reference.uploadFilePath ? 'upload_file_path' : 'dataset_id', version.datasetId)
   throw noDataNamed(reference)
 }

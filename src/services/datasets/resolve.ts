@@ -23,13 +23,16 @@ export type DatasetReference = {
   modelName: string
 }
 
+/** `leavesRows`: rows came with the request and are not read, because the data set that it names has an upload. */
+type ResolvedVersion = DatasetVersion & { leavesRows?: boolean }
+
 /** Finds the version to train on; rows become a new one. @throws ServiceError invalid_input */
-export async function resolveDataset(ctx: Ctx, reference: DatasetReference): Promise<DatasetVersion> {
+export async function resolveDataset(ctx: Ctx, reference: DatasetReference): Promise<ResolvedVersion> {
   const stored = await resolveStored(ctx, reference)
   if (stored) return stored
   const named = await findNamed(ctx, reference)
   if (named) {
-    if (named.wasSeen || (await acceptUpload(ctx, named))) return named
+    if (named.wasSeen || (await acceptUpload(ctx, named))) return { ...named, leavesRows: reference.rows !== undefined }
     if (!reference.rows)
       throw nothingUploaded(reference.uploadFilePath === undefined ? 'dataset_id' : 'upload_file_path', named.datasetId)
   }
@@ -50,6 +53,11 @@ export async function findReferenced(
   const storedCollection = await findStored(ctx, reference)
   return { storedCollection, version: storedCollection === null ? await findNamed(ctx, reference) : null }
 }
+
+export const rowsLeft = (datasetId: string) => ({
+  code: 'data_not_read',
+  message: `data has no effect: the data set "${datasetId}" has an upload, which is trained on. Send data under another dataset_id to train on it.`,
+})
 
 export const nothingUploaded = (field: string, datasetId: string) =>
   invalidInput(

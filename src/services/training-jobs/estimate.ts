@@ -2,10 +2,11 @@ import { trainedRowCount } from '../../datasets/select-evaluation-rows.ts'
 import { gpuCountOf } from '../../domain/attempt-ledger.ts'
 import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport } from '../../domain/dataset-report.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { totalSteps } from '../../domain/training-args.ts'
+import { notesWithoutHeldOut, totalSteps } from '../../domain/training-args.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
+import { rowsLeft } from '../datasets/resolve.ts'
 import { requireRoomNow } from '../limits/account-quotas.ts'
 import { askedGpus, resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
@@ -43,12 +44,17 @@ export async function estimateTrainingJob({
   const { entry, args, notes } = await resolveTraining(ctx, input)
   await requireRoomNow(ctx, database)
   const { gpuConfig, evaluationRows, skipBadRows: isSkipping = false } = input
-  const report = await checkReferencedData(ctx, input)
+  const { report, leftIn } = await checkReferencedData(ctx, input)
   refuse('data', trainingDataProblem(report, { isSkipping }))
   if (evaluationRows) refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows)))
   const rowCount = report.rowCount - report.badRowCount
   const trained = evaluationRows ? rowCount : trainedRowCount({ ...report, rowCount })
   const { steps, epochs } = totalSteps(args, trained)
+  const told = [
+    ...notes,
+    ...(leftIn === null ? [] : [rowsLeft(leftIn)]),
+    ...(evaluationRows || trained < rowCount ? [] : notesWithoutHeldOut(args)),
+  ]
   const tokensPerRow = tokensOf(report, args.max_length)
   const gpuCount = gpuCountOf({
     gpus: askedGpus(ctx.deps.settings, gpuConfig),
@@ -72,7 +78,7 @@ export async function estimateTrainingJob({
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
-    warnings: [...notes.map(({ message }) => message), ...(skipped === null ? [] : [skipped])],
+    warnings: [...told.map(({ message }) => message), ...(skipped === null ? [] : [skipped])],
   }
 }
 

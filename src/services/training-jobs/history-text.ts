@@ -1,4 +1,5 @@
 // The loss history of a job as JSON text. Clients poll it, and it only grows, so each look reads and encodes the new steps only.
+import type { TrainingStep } from '../../domain/training-job.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { NewSteps, SeenSteps } from '../../repositories/training-steps.ts'
 
@@ -23,11 +24,19 @@ export async function historyText(database: Pick<Database, 'trainingSteps'>, job
   return `[${now.text}]`
 }
 
+/**
+ * Clients of the first releases know a history of full tens, validated steps, and the last one, after which no time remains.
+ * Trainers report other steps besides.
+ */
+const isInHistory = ({ step, valid_loss: validated, remaining_time: left }: TrainingStep) =>
+  step % 10 === 0 || validated !== undefined || left === 0
+
 const seen = ({ attempt, steps }: Encoded): SeenSteps => ({ attempt, step: steps.at(-1) ?? 0 })
 
 /** Makes a new value: another request may be at work on the old one. */
-function update(before: Encoded, { attempt, keptStep, steps }: NewSteps): Encoded {
+function update(before: Encoded, { attempt, keptStep, steps: reported }: NewSteps): Encoded {
   const count = before.steps.findLastIndex((step) => step <= keptStep) + 1
+  const steps = reported.filter(isInHistory)
   if (steps.length === 0 && count === before.steps.length) return { ...before, attempt }
   const ends = before.ends.slice(0, count)
   const parts = [before.text.slice(0, ends.at(-1) ?? 0)]

@@ -1,10 +1,11 @@
+import { invalidDataReason, rowReader } from '../../domain/dataset-report.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { isResumable } from '../../domain/training-job-status.ts'
 import type { TrainingJob } from '../../domain/training-job.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
-import { jobNotFound } from './get.ts'
+import { findTrainingJob, jobNotFound } from './get.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForJob } from '../limits/account-quotas.ts'
 
@@ -12,7 +13,7 @@ export type ResumedTrainingJob = { jobId: number; status: 'QUEUED' }
 
 /**
  * Puts an ended job back into the queue; it continues from its newest verified checkpoint. Uses one of its resumes.
- * @throws ServiceError not_found, conflict when the job runs, is complete or has no resumes left
+ * @throws ServiceError not_found, conflict when the job runs, is complete, has no resumes left, or failed by data that is the same
  */
 export async function resumeTrainingJob({
   ctx,
@@ -23,11 +24,13 @@ export async function resumeTrainingJob({
   input: { jobId: number }
   idempotency: Idempotency
 }): Promise<ResumedTrainingJob> {
-  return once<ResumedTrainingJob>(ctx, idempotency, (answer) =>
-    ctx.deps.database.transaction(async (tx) => {
+  return once<ResumedTrainingJob>(ctx, idempotency, async (answer) => {
+    const mayDiffer = await mayHaveOtherData(ctx, jobId)
+    return ctx.deps.database.transaction(async (tx) => {
       const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
       if (!job) throw jobNotFound(jobId)
       refuseUnlessResumable(job)
+      if (!mayDiffer && isFailedByData(job)) throw sameData(jobId)
       await requireRoomForJob(ctx, tx)
       const { generation } = await tx.trainingJobs.resume(jobId, 'The job is resumed and waits for a slot.')
       const actor = `key:${ctx.apiKeyId}`
@@ -39,8 +42,32 @@ export async function resumeTrainingJob({
       await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'start', generation, payload: { jobId } })
       await recordAudit(tx, ctx, 'job.resume', jobId)
       return answer(tx, { jobId, status: 'QUEUED' })
-    }),
+    })
+  })
+}
+
+const isFailedByData = ({ status, statusReason }: TrainingJob) => status === 'FAILED' && statusReason === 'data_error'
+
+const sameData = (jobId: number) =>
+  new ServiceError(
+    'conflict',
+    `Job ${jobId} failed because of its data, which has not changed since. Correct the data and submit a new job.`,
   )
+
+/** False when the data that the job failed by is the same: a resume would fail again. */
+async function mayHaveOtherData(ctx: Ctx, jobId: number) {
+  const { storage, database } = ctx.deps
+  const job = await findTrainingJob(ctx, jobId)
+  if (!isFailedByData(job)) return true
+  // Prepared rows that are lost are made again from the upload.
+  if (job.preparedData) return (await storage.stat(job.preparedData.train.key)) === null
+  const [upload, report] = await Promise.all([
+    storage.stat(job.spec.dataKey),
+    database.datasets.report(job.datasetVersionId),
+  ])
+  if (!report || report.etag !== upload?.etag || report.reader !== rowReader) return true
+  // A full account that has room again is no fault of the data.
+  return invalidDataReason('training data', report) === null
 }
 
 function refuseUnlessResumable({ id, status, resumeCount, resumeLimit, cancelRequestedAt }: TrainingJob) {

@@ -12,7 +12,7 @@ import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
 import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
-import { nothingUploaded, placeOf, resolveDataset, type DatasetReference } from '../datasets/resolve.ts'
+import { nothingUploaded, placeOf, resolveDataset, rowsLeft, type DatasetReference } from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
@@ -49,8 +49,10 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
-  const resolved = await resolveTraining(ctx, input)
+  const asked = await resolveTraining(ctx, input)
   const upload = await findUpload(submission)
+  const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
+  const resolved = { ...asked, notes: [...asked.notes, ...left] }
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, { upload, resolved }, acceptance)
   const { datasetId } = acceptance
@@ -78,7 +80,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & { trackers: TrackerRequest[] } & ReturnType<
     typeof resolveTrainingArgs
   >
-type Upload = AcceptanceRequest['version']
+type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean }
 
 /** A location names its upload without a query: the acceptance then looks for the row. */
 async function findUpload({ ctx, input, idempotency }: Submission): Promise<Upload> {
@@ -144,7 +146,17 @@ function newJob(
     ...(trackers.length > 0 && { trackers }),
   }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
-  const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data, ...(startFrom && { startFrom }) }
+  const warnings = notes.map(({ message }) => message)
+  const told = warnings.length > 0 && { warnings }
+  const spec = {
+    baseModel: frozen(entry),
+    args,
+    givenArgs,
+    ...asked,
+    ...data,
+    ...(startFrom && { startFrom }),
+    ...told,
+  }
   const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
   return { ...job, spec, specHash: specHash(spec), notes }
 }

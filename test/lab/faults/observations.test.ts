@@ -120,6 +120,8 @@ suite('the record of an ended job', () => {
     assert.deepEqual(wrongCauses(second, [trainer, { ...disk, overMs: atMs + 2000 }]), [])
     assert.match(wrongCauses(second, [trainer, { ...disk, overMs: atMs }])[0] ?? '', /^8: attempt 2/)
     const cancelled = [...events, moved(9, 'CANCELLED')]
-    assert.deepEqual(wrongCauses({ events: cancelled, attempts: [attempt(1, 1, 'killed')] }, []), [])
+    for (const cause of ['killed', 'cancelled'])
+      assert.deepEqual(wrongCauses({ events: cancelled, attempts: [attempt(1, 1, cause)] }, []), [])
+    assert.match(causes('cancelled')[0] ?? '', /what met it: nothing/)
   })
 })

@@ -18,7 +18,7 @@ export type Attempt = {
 export type Records = { events: JobEvent[]; attempts: Attempt[] }
 
 /** Causes after which docs/reliability.md promises a new launch that does not count as a resume. */
-const free = ['fenced', 'control_plane']
+const free = ['fenced', 'control_plane', 'cancelled']
 
 export const timeOf = (naive: string) => Date.parse(`${naive}Z`)
 
@@ -67,6 +67,7 @@ const explanations: Record<string, RegExp> = {
   finished: /^/,
   fenced: /^/,
   control_plane: /^/,
+  cancelled: /CANCELLED/,
   killed: /trainer|checkpoint|CANCELLED/,
   stalled: /^(stop|hung) trainer|internal$|CANCELLED/,
 }

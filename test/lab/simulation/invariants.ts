@@ -82,7 +82,7 @@ export class Invariants {
   }
 
   /** 8. The recorded cause is the real one. 4. An unanswered question is not a cause. */
-  #cause({ cause, runName, claimId }: Attempt) {
+  #cause({ jobId, cause, runName, claimId }: Attempt) {
     const run = this.#world().cluster.everyRun.find(
       ({ spec, uid }) => spec.name === runName && claimId === `claim-${uid}`,
     )
@@ -90,6 +90,7 @@ export class Invariants {
     const truth: Partial<Record<AttemptCause, boolean>> = {
       finished: run.end?.state === 'succeeded',
       killed: run.endedBy === 'a signal' || run.endedBy === 'an operator' || run.isTerminating,
+      cancelled: this.#tables.all('trainingJob', ({ id }) => id === jobId)[0]?.cancelRequestedAt !== null,
       evicted: run.endedBy === 'its node',
       out_of_memory: run.endedBy === 'the kernel',
       node_lost: run.isNodeLost,

@@ -3,7 +3,18 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { ArtifactKind } from '../../../src/domain/training-job.ts'
 import type { Repositories } from '../../../src/repositories/database.ts'
-import { after, ended, hash, openAccount, openAttempt, openNext, start, takeMessages, type Cases } from './subject.ts'
+import {
+  acceptJob,
+  after,
+  ended,
+  hash,
+  openAccount,
+  openAttempt,
+  openNext,
+  start,
+  takeMessages,
+  type Cases,
+} from './subject.ts'
 
 async function createArtifact({ artifacts }: Repositories, jobId: number, kind: ArtifactKind, step: number) {
   const id = randomUUID()
@@ -173,6 +184,17 @@ export const attemptCases: Cases = {
     assert.deepEqual(await grant(2, all[1]?.job.id), { granted: [0, 1, 3], told: [] })
     await database.attempts.fence(all[2]?.position ?? assert.fail())
     assert.deepEqual(await grant(null), { granted: [0, 1, 3], told: [] })
+  },
+
+  'a job whose data took longer to check gets its slot in the order of acceptance': async ({ database, setNow }) => {
+    const account = await openAccount(database)
+    await setNow(after(10))
+    const early = await openAttempt(database, account)
+    const late = await acceptJob(database, account)
+    const { position } = await openNext(database, late, 1, 1, after(5))
+    await database.transaction((tx) => tx.attempts.grantSlots(1))
+    const granted = async (at: typeof position) => (await database.attempts.get(at)).grantedAt !== null
+    assert.deepEqual([await granted(early.position), await granted(position)], [false, true])
   },
 
   'a workflow is told again of a slot that seems unused, less and less often': async ({ database, setNow, heard }) => {

@@ -62,11 +62,17 @@ export async function openAttempt(repositories: Repositories, account?: Account)
   return { job, ...(await openNext(repositories, job, 1)) }
 }
 
-export async function openNext({ attempts }: Repositories, job: TrainingJob, number: number, generation = 1) {
+export async function openNext(
+  { attempts }: Repositories,
+  job: TrainingJob,
+  number: number,
+  generation = 1,
+  queuedAt: Date | null = null,
+) {
   const id = randomUUID()
   const { id: jobId, accountId } = job
   const rest = { runName: `ft-${jobId}-a${number}`, tokenHash: hash(id), ordinal: number - 1, mode: 'train' as const }
-  const attempt = await attempts.open({ id, jobId, accountId, number, generation, ...rest })
+  const attempt = await attempts.open({ id, jobId, accountId, number, generation, queuedAt, ...rest })
   return { attempt, position: { jobId, number }, tokenHash: hash(id) }
 }
 

@@ -33,6 +33,18 @@ test('each look reads the new steps only, and gives all', async () => {
   assert.equal(job.reads, 40)
 })
 
+test('the history has full tens, validated steps and the last one, whatever else is reported', async () => {
+  const { job, text } = world()
+  const steps = async () => (JSON.parse(await text()) as TrainingStep[]).map(({ step }) => step)
+  job.steps = [1, 2, 3].map((step) => report(step))
+  assert.deepEqual(await steps(), [])
+  const validated = { ...report(4), valid_loss: 1 }
+  job.steps.push(validated, ...[5, 6, 7, 8, 9, 10, 13].map((step) => report(step)))
+  assert.deepEqual(await steps(), [4, 10])
+  job.steps.push(report(20), { ...report(23), remaining_time: 0 })
+  assert.deepEqual(await steps(), [4, 10, 20, 23])
+})
+
 test('steps behind the checkpoint of a new attempt are replaced', async () => {
   const { job, text } = world()
   job.steps = [10, 20, 30, 40].map((step) => report(step))

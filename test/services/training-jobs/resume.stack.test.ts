@@ -9,9 +9,11 @@ suite('the limit of resumes', async () => {
 
   test('accepts a single resume of many that are sent at once at the limit', async () => {
     // Each run of it fails within a moment: a resume that comes late finds an ended job, and only the limit in its way.
-    const id = await api.train({ upload_file_path: await api.upload('broken', 'not a data set') })
+    const location = await api.upload('broken', 'not a data set')
+    const id = await api.train({ upload_file_path: location })
     await api.until(id, ({ status }) => status === 'FAILED')
     await withResumes(id, 1)
+    await fetch(location, { method: 'PUT', body: 'no data set, either' })
     const resume = () => api.request<{ detail?: string }>('POST', `/v1/train/jobs/${id}/resume`)
     const answers = await Promise.all(Array.from({ length: 20 }, resume))
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length

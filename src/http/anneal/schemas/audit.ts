@@ -3,7 +3,7 @@ import { named } from '../../kit/named-schemas.ts'
 import { queryInt, queryText } from '../../kit/params.ts'
 import { Time } from '../../lamini/schemas/training-job.ts'
 
-export const AuditQuery = z.object({
+export const AuditQuery = z.strictObject({
   after: queryText().optional().describe('`next` of the previous page'),
   limit: queryInt({ min: 1, max: 1000 }).optional().describe('Events of a page, default 100'),
 })

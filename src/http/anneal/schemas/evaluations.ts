@@ -82,7 +82,7 @@ export const ModelEvaluation = named(
 )
 export type ModelEvaluation = z.infer<typeof ModelEvaluation>
 
-export const EvaluationListQuery = z.object({
+export const EvaluationListQuery = z.strictObject({
   after: queryText().optional().describe('`next` of the previous page'),
   limit: queryInt({ min: 1, max: 20 }).optional().describe('Evaluations of a page, default 20'),
 })
@@ -94,7 +94,7 @@ export const EvaluationList = named(
   }),
 )
 
-export const EvaluationRowsQuery = z.object({
+export const EvaluationRowsQuery = z.strictObject({
   offset: queryInt({ min: 0, max: 1_000_000 }).optional().describe('The first row, default 0'),
   limit: queryInt({ min: 1, max: 128 }).optional().describe('Rows of a page, default 50'),
 })

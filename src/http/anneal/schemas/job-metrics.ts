@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { named } from '../../kit/named-schemas.ts'
 import { queryInt } from '../../kit/params.ts'
 
-export const MetricsQuery = z.object({
+export const MetricsQuery = z.strictObject({
   since_step: queryInt({ min: 0, max: 2 ** 31 - 1 })
     .optional()
     .describe('Only later steps; the `next` of the page before'),

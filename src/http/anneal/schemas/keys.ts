@@ -21,7 +21,7 @@ export const keyPage = {
   limit: queryInt({ min: 1, max: 1000 }).default(defaultPageSize).describe('Keys of a page, default 100'),
 }
 
-export const ApiKeyQuery = z.object(keyPage)
+export const ApiKeyQuery = z.strictObject(keyPage)
 
 /** Text that is no id gets the same 404 as an unknown id. */
 export const ApiKeyPath = z.object({
@@ -68,7 +68,7 @@ export const ApiKeyRotation = named(
   }),
 )
 
-export const ApiKeyRevocationQuery = z.object({
+export const ApiKeyRevocationQuery = z.strictObject({
   descendants: queryFlag()
     .optional()
     .describe(

@@ -63,7 +63,7 @@ export const ModelList = named(
   }),
 )
 
-export const ModelListQuery = z.object({
+export const ModelListQuery = z.strictObject({
   limit: queryInt({ min: 1, max: 1000 })
     .optional()
     .describe('Number of tuned models; all when absent. The base models come with the first page and do not count'),
@@ -105,7 +105,7 @@ export const DeletedAlias = named(
   }),
 )
 
-export const ModelVersionsQuery = z.object({
+export const ModelVersionsQuery = z.strictObject({
   limit: queryInt({ min: 1, max: 100 }).default(20).describe('Number of versions'),
   after: queryInt({ min: 1, max: 999_999_999 }).optional().describe('`next` of the previous page'),
 })

@@ -4,7 +4,7 @@ import { named } from '../../kit/named-schemas.ts'
 import { queryInt, queryText } from '../../kit/params.ts'
 import { Status, Time } from '../../lamini/schemas/training-job.ts'
 
-export const LogQuery = z.object({
+export const LogQuery = z.strictObject({
   attempt: queryInt({ min: 1, max: 1_000_000 }).optional().describe('The newest attempt when absent'),
   offset: queryInt({ min: 0, max: Number.MAX_SAFE_INTEGER }).optional().describe('In bytes'),
   limit: queryInt({ min: 16, max: 1_048_576 }).optional().describe('In bytes; default 65536'),
@@ -23,7 +23,7 @@ export const Log = named(
 const PageSize = queryInt({ min: 1, max: 1000 }).optional().describe('Default 100')
 const attemptNumber = () => queryInt({ min: 1, max: 1_000_000 }).optional()
 
-export const EventQuery = z.object({
+export const EventQuery = z.strictObject({
   after: queryText().optional().describe('The cursor from the Link header of the previous page'),
   limit: PageSize,
 })
@@ -51,7 +51,7 @@ export const EventList = named(
   }),
 )
 
-export const AttemptQuery = z.object({
+export const AttemptQuery = z.strictObject({
   after: attemptNumber().describe('The cursor from the Link header of the previous page'),
   before: attemptNumber().describe('An older name of `after`'),
   limit: PageSize,

@@ -16,7 +16,7 @@ const queryDay = () =>
 const isDimension = (word: string): word is UsageDimension => (usageDimensions as readonly string[]).includes(word)
 const words = usageDimensions.join(', ')
 
-export const UsageQuery = z.object({
+export const UsageQuery = z.strictObject({
   from: queryDay().describe('The first day (UTC); default 29 days before `to`'),
   to: queryDay().describe('The last day (UTC), included; default today'),
   group_by: queryText()

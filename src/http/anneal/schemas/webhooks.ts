@@ -106,7 +106,7 @@ export const WebhookDeleted = named(
   }),
 )
 
-export const DeliveryQuery = z.object({
+export const DeliveryQuery = z.strictObject({
   after: queryText().optional().describe('`next` of the previous page'),
   limit: queryInt({ min: 1, max: 1000 }).optional().describe('Deliveries of a page, default 100'),
 })

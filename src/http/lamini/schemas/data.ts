@@ -68,7 +68,7 @@ export const DatapointsAnswer = named(
 
 export const DatasetParams = z.object({ dataset_id: DatasetRef })
 
-export const DatasetListQuery = z.object({
+export const DatasetListQuery = z.strictObject({
   limit: queryInt({ min: 1, max: 1000 }).default(100).describe('Data sets of a page'),
   after: queryText().optional().describe('`next` of the previous page'),
 })
@@ -104,7 +104,7 @@ export const DatasetList = named(
   }),
 )
 
-export const VersionsQuery = z.object({
+export const VersionsQuery = z.strictObject({
   limit: queryInt({ min: 1, max: 1000 }).default(100).describe('Versions of a page'),
   after: queryInt({ min: 1, max: 2_147_483_647 }).optional().describe('`next` of the previous page'),
 })
@@ -118,7 +118,7 @@ export const DatasetVersions = named(
   }),
 )
 
-export const RowsQuery = z.object({
+export const RowsQuery = z.strictObject({
   offset: queryInt({ min: 0, max: 1_000_000_000 })
     .default(0)
     .describe('Rows to skip. Rows beyond the first 256 MB of a file are not shown'),

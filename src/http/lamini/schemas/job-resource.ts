@@ -133,6 +133,8 @@ export const JobSummary = named(
     resume_count: z.int().describe('How often the job was resumed, after a failure or by a request'),
     dataset_id: z.string().describe('The data set of the job'),
     resume_limit: z.int().describe('The most resumes of the job'),
+    status_reason: z.string().nullable().describe('A machine-readable reason'),
+    status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),
     ...resource,
   }),
 )
@@ -150,7 +152,8 @@ export const Job = named(
       .describe(
         'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step} in the order of steps. Where held-out rows were validated, also {valid_loss, valid_token_accuracy}',
       ),
-    status_reason: z.string().nullable().describe('A machine-readable reason'),
-    status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),
+    warnings: z
+      .array(z.string())
+      .describe('What of the request has no effect or is done in another way; empty when all is done'),
   }),
 )

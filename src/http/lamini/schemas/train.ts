@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Graders } from '../../../domain/grader.ts'
 import { evaluationLimits } from '../../../domain/model-evaluation.ts'
 import { SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
+import { FinetuneArgs } from '../../../domain/training-args.ts'
 import { trainingJobStatuses } from '../../../domain/training-job-status.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { Integrations } from './integrations.ts'
@@ -25,22 +26,25 @@ const Count = z
 
 const OldCount = Count.describe('An older name of the field without max_')
 
+/** Unknown names are kept, so that they can be told; their values are not. */
+function tellingUnknown<S extends z.ZodRawShape>(shape: S) {
+  return z.object(shape).catchall(z.unknown().transform((value) => ((value ?? null) === null ? null : true)))
+}
+
 const GpuConfig = named(
   'GpuConfig',
-  z
-    .object({ gpus: Count, nodes: Count, max_gpus: OldCount, max_nodes: OldCount })
-    .describe('The GPUs of each node and the number of nodes; the default of the model when absent'),
+  tellingUnknown({ gpus: Count, nodes: Count, max_gpus: OldCount, max_nodes: OldCount }).describe(
+    'The GPUs of each node and the number of nodes; the default of the model when absent',
+  ),
 )
 
 const Evaluation = named(
   'JobEvaluation',
-  z
-    .object({
-      graders: Graders.nullish().describe('All graders but model; chosen by the expected outputs when absent'),
-      max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
-      max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
-    })
-    .describe('How the tuned model and its base are evaluated at the end of the job'),
+  tellingUnknown({
+    graders: Graders.nullish().describe('All graders but model; chosen by the expected outputs when absent'),
+    max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
+    max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
+  }).describe('How the tuned model and its base are evaluated at the end of the job'),
 )
 
 /** The kinds of training that the clients of the original platform name. */
@@ -48,7 +52,7 @@ const oldTrainTypes = ['memory_tuning', 'memory_rag', 'mome_mini'] as const
 
 export const TrainRequest = named(
   'TrainRequest',
-  z.object({
+  tellingUnknown({
     model_name: ModelName,
     upload_file_path: z.string().min(1).max(4096).nullish().describe('A dataset_location, its path, or a data set id'),
     dataset_id: z
@@ -91,6 +95,17 @@ export const TrainRequest = named(
   }),
 )
 
+/** The names that have an effect, by the field that holds them. */
+export const trainNames = {
+  body: Object.keys(TrainRequest.shape),
+  gpu_config: Object.keys(GpuConfig.shape),
+  evaluation: Object.keys(Evaluation.shape),
+  elsewhere: [
+    { field: 'finetune_args', names: Object.keys(FinetuneArgs.shape) },
+    { field: 'gpu_config', names: Object.keys(GpuConfig.shape) },
+  ],
+} as const
+
 const warnings = z
   .array(z.string())
   .optional()
@@ -116,7 +131,7 @@ const Range = z
   })
   .nullable()
 
-export const TrainQuery = z.object({
+export const TrainQuery = z.looseObject({
   dry_run: z
     .enum(['true', 'false'])
     .optional()

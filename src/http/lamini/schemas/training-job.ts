@@ -39,17 +39,20 @@ export const JobListQuery = z
       .describe('Only jobs in this state'),
   })
   .superRefine((query, ctx) => {
-    for (const [name, value] of Object.entries(query))
-      if (
-        name.startsWith('metadata') &&
-        !(isMetadataFilter(name) && typeof value === 'string' && !value.includes('\0'))
-      )
-        ctx.addIssue({
-          code: 'custom',
-          path: [name],
-          message: 'must be metadata[key]=value, each key once, without NUL characters',
-        })
+    for (const [name, value] of Object.entries(query)) {
+      const message = name.startsWith('metadata') ? metadataProblem(name, value) : unknownProblem(name)
+      if (message !== null) ctx.addIssue({ code: 'custom', path: [shortened(name)], message })
+    }
   })
+
+const metadataProblem = (name: string, value: unknown) =>
+  isMetadataFilter(name) && typeof value === 'string' && !value.includes('\0')
+    ? null
+    : 'must be metadata[key]=value, each key once, without NUL characters'
+
+const filters = ['limit', 'after', 'status']
+const unknownProblem = (name: string) =>
+  filters.includes(name) ? null : `is not a known parameter: the list takes ${filters.join(', ')} and metadata[key]`
 
 export const JobCancelled = named(
   'TrainingJobCancelled',

@@ -219,6 +219,7 @@ const unopened = {
     message: null,
   },
   ...{
+    queuedAt: null,
     grantedAt: null,
     claimedAt: null,
     workingAt: null,
@@ -229,7 +230,7 @@ const unopened = {
   },
 }
 
-const withoutToken = ({ tokenHash: _tokenHash, ...attempt }: Row): Attempt => attempt
+const withoutToken = ({ tokenHash: _tokenHash, queuedAt: _queuedAt, ...attempt }: Row): Attempt => attempt
 const plain = (row: Row | null) => row && withoutToken(row)
 
 const isAt = (position: Position) => (row: Row) => row.jobId === position.jobId && row.number === position.number
@@ -237,7 +238,8 @@ const hasToken = (tokenHash: Uint8Array) => (row: Row) => Buffer.compare(row.tok
 
 const latest = (...times: (Date | null)[]) => Math.max(0, ...times.map(Number))
 
-const byAge = (a: Row, b: Row) => Number(a.createdAt) - Number(b.createdAt) || (a.id < b.id ? -1 : 1)
+const queuedMs = ({ queuedAt, createdAt }: Row) => Number(queuedAt ?? createdAt)
+const byAge = (a: Row, b: Row) => queuedMs(a) - queuedMs(b) || (a.id < b.id ? -1 : 1)
 
 async function lockByToken(tx: Transaction, tokenHash: Uint8Array): Promise<Row | null> {
   const found = tx.find('attempt', hasToken(tokenHash))

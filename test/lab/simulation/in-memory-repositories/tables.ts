@@ -9,7 +9,7 @@ import type { OutboxMessage } from '../../../../src/repositories/outbox.ts'
 export type Rows = {
   account: Account
   artifact: Artifact & { corruptAt: Date | null }
-  attempt: Attempt & { tokenHash: Uint8Array }
+  attempt: Attempt & { tokenHash: Uint8Array; queuedAt: Date | null }
   datasetVersion: DatasetVersion & { sizeBytes: number | null; report: DatasetReport | null }
   evaluation: EvaluationRow & { artifactId: string; index: number }
   idempotencyKey: {
