@@ -9,6 +9,7 @@ import { bestStep, smooth, type Metric } from '../domain/curve.ts'
 import { fixed, loss } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { Chart } from '../ui/chart.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useQueryOfAddress, useSearch } from '../ui/router.tsx'
 import { Smoothing } from '../ui/smoothing.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -19,6 +20,7 @@ const most = 8
 const rowsAtOnce = 20
 
 export function CompareView() {
+  usePageTitle('Compare')
   const ids = (new URLSearchParams(useSearch()).get('jobs') ?? '').split(',').map(Number)
   const chosen = [...new Set(ids)].filter((id) => id > 0).slice(0, most)
   const compared = useQuery({

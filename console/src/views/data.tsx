@@ -3,12 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { datasetsQuery } from '../api/data.ts'
 import { bytes, count } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { BadCount, When } from '../ui/text.tsx'
 import { Upload } from './upload.tsx'
 
 export function DataView() {
+  usePageTitle('Data')
   const datasets = useQuery(datasetsQuery)
   const [, navigate] = useLocation()
   return (

@@ -1,4 +1,4 @@
-import { memo } from 'react'
+import { memo, useEffect, useRef } from 'react'
 import type { JobSummary } from '../api/job.ts'
 import { duration, loss, short } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
@@ -12,6 +12,7 @@ export const rowHeight = 44
 type Props = {
   job: JobSummary
   position: number
+  /** Moves the focus here. */
   isCurrent: boolean
   isSelected: boolean
   select: (id: number) => void
@@ -20,12 +21,21 @@ type Props = {
 export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelected, select }: Props) {
   const { job_id: id, status } = job
   const losses = useLosses(id, isOpen(status), job.progress?.step ?? null)
+  const nameCell = useRef<HTMLTableCellElement>(null)
+  useEffect(() => {
+    if (isCurrent) nameCell.current?.querySelector('a')?.focus({ preventScroll: true })
+  }, [isCurrent])
   return (
-    <tr aria-rowindex={position} className={isCurrent ? 'current' : undefined} aria-selected={isSelected}>
+    <tr
+      aria-rowindex={position}
+      className={isCurrent ? 'current' : undefined}
+      aria-selected={isSelected}
+      data-job={id}
+    >
       <td className="select">
         <input type="checkbox" aria-label={`Select job ${id}`} checked={isSelected} onChange={() => select(id)} />
       </td>
-      <td className="name">
+      <td className="name" ref={nameCell}>
         <Link href={`/jobs/${id}`}>
           <span className="quiet">{id}</span> {nameOf(job)}
         </Link>

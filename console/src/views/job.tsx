@@ -6,8 +6,10 @@ import { attemptsQuery, eventsQuery, jobQuery, metricsQuery } from '../api/jobs.
 import { duration, loss, percent } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { bestStep } from '../domain/curve.ts'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
+import { Tabs } from '../ui/tabs.tsx'
 import { Progress, Status, When } from '../ui/text.tsx'
 import { JobActions } from './job-actions.tsx'
 import { JobAttempts } from './job-attempts.tsx'
@@ -27,6 +29,7 @@ export function JobView({ id }: { id: number }) {
   const open = first.data !== undefined && isOpen(first.data.status)
   const isFollowed = useFollow(id, open)
   const job = useQuery(jobQuery(id, isFollowed))
+  usePageTitle(job.data ? nameOf(job.data) : `Job ${id}`, open ? shareOf(job.data) : null)
   return (
     <>
       {job.error && !job.data && <h1>Job {id}</h1>}
@@ -35,6 +38,12 @@ export function JobView({ id }: { id: number }) {
       </Answer>
     </>
   )
+}
+
+/** How much of its steps a job has done. */
+function shareOf(job: Job | undefined): number | null {
+  const progress = job?.progress
+  return progress?.of ? progress.step / progress.of : null
 }
 
 function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
@@ -72,7 +81,7 @@ function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
       <Answer query={events} what="the events">
         {(known) => <StateWalk events={known} isOpen={watched.isOpen} />}
       </Answer>
-      <Tabs>
+      <Parts>
         {(tab) => {
           if (tab === 'events')
             return (
@@ -91,7 +100,7 @@ function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
           if (tab === 'arguments') return <JobFacts job={job} />
           return <JobEvaluation job={job} />
         }}
-      </Tabs>
+      </Parts>
     </>
   )
 }
@@ -121,23 +130,12 @@ function JobProgress({ job, lastStep, remaining }: ProgressProps) {
 }
 
 /** The chosen part of the page is in its address. */
-function Tabs({ children }: { children: (tab: Tab) => React.ReactNode }) {
+function Parts({ children }: { children: (tab: Tab) => React.ReactNode }) {
   const [query, change] = useQueryOfAddress()
   const tab = tabs.find((each) => each === query.get('tab')) ?? 'answers'
   return (
     <>
-      <nav className="tabs" aria-label="Parts of the job">
-        {tabs.map((each) => (
-          <button
-            key={each}
-            type="button"
-            aria-current={each === tab ? 'true' : undefined}
-            onClick={() => change({ tab: each })}
-          >
-            {each}
-          </button>
-        ))}
-      </nav>
+      <Tabs label="Parts of the job" value={tab} values={tabs} onChange={(each) => change({ tab: each })} />
       <section aria-label={tab}>{children(tab)}</section>
     </>
   )

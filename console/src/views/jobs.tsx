@@ -7,13 +7,15 @@ import { chosenJobs, groupNames, isOpen, readFilter, sorts, writeFilter, type Jo
 import { count } from '../domain/format.ts'
 import { useKeys } from '../ui/keys.ts'
 import { Choice, Labelled } from '../ui/labelled.tsx'
-import { Link, useLocation, useQueryOfAddress, useSearch } from '../ui/router.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
+import { Link, useQueryOfAddress, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { useRowWindow } from '../ui/window.ts'
 import { CancelJobs } from './job-actions.tsx'
 import { JobRow, rowHeight } from './job-row.tsx'
 
 export function JobsView() {
+  usePageTitle('Jobs')
   const jobs = useJobs()
   const mayTrain = useMay('training')
   return (
@@ -46,7 +48,6 @@ function NoJobs({ mayTrain }: { mayTrain: boolean }) {
 function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
   const search = useSearch()
   const [, changeQuery] = useQueryOfAddress()
-  const [, navigate] = useLocation()
   const filter = useMemo(() => readFilter(search), [search])
   const { selected } = filter
   const shown = useMemo(() => chosenJobs(all, filter), [all, filter])
@@ -61,8 +62,14 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
     write(changes)
   }
   const toggle = (id: number) => write({ selected: selected.symmetricDifference(new Set([id])) })
+  /** The row that has the focus, or had it last. */
+  const present = () => {
+    const id = Number(document.activeElement?.closest('tr')?.dataset['job'])
+    const focused = shown.findIndex((job) => job.job_id === id)
+    return focused === -1 ? current : focused
+  }
   const move = (by: number) => {
-    const next = Math.max(0, Math.min(shown.length - 1, current + by))
+    const next = Math.max(0, Math.min(shown.length - 1, present() + by))
     setCurrent(next)
     const top = (body.current?.getBoundingClientRect().top ?? 0) + next * rowHeight
     if (top < 120) window.scrollBy({ top: top - 120 })
@@ -71,8 +78,10 @@ function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
   useKeys({
     j: () => move(1),
     k: () => move(-1),
-    Enter: () => shown[current] && navigate(`/jobs/${shown[current].job_id}`),
-    x: () => shown[current] && toggle(shown[current].job_id),
+    x: () => {
+      const job = shown[present()]
+      if (job) toggle(job.job_id)
+    },
   })
   const chosen = shown.filter(({ job_id: id }) => selected.has(id))
   const open = chosen.filter(({ status }) => isOpen(status))

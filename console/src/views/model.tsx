@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { versionsQuery } from '../api/models.ts'
 import type { components } from '../api/types.ts'
 import { short } from '../domain/format.ts'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
@@ -13,6 +14,7 @@ type Version = components['schemas']['ModelVersions']['versions'][number]
 const mostCompared = 8
 
 export function ModelView({ name }: { name: string }) {
+  usePageTitle(short(name))
   const versions = useQuery(versionsQuery(name))
   return (
     <>

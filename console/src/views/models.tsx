@@ -8,6 +8,7 @@ import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Head } from '../ui/head.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
@@ -16,6 +17,7 @@ import { ExportModel } from './export-model.tsx'
 type Act = { kind: 'delete' | 'export' | 'alias'; model: Model; name: string }
 
 export function ModelsView() {
+  usePageTitle('Models')
   const models = useQuery(modelsQuery)
   const [act, setAct] = useState<Act | null>(null)
   return (

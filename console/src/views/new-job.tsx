@@ -11,6 +11,7 @@ import { emptyForm, fields, formOf, requestOf, type JobForm, type TrainRequest }
 import { count, duration } from '../domain/format.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Commands } from '../ui/commands.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { randomId } from '../ui/random-id.ts'
 import { useLocation, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty, Failure, Loading } from '../ui/states.tsx'
@@ -19,6 +20,7 @@ import { MapColumns } from './map-columns.tsx'
 import { Upload } from './upload.tsx'
 
 export function NewJobView() {
+  usePageTitle('New job')
   const mayTrain = useMay('training')
   const [query] = useQueryOfAddress()
   const from = Number(query.get('from') ?? 0)

@@ -9,11 +9,13 @@ import { short } from '../domain/format.ts'
 import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } from '../domain/playground.ts'
 import { Commands } from '../ui/commands.tsx'
 import { Labelled } from '../ui/labelled.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { TypeForm } from './type-form.tsx'
 
 export function PlaygroundView() {
+  usePageTitle('Playground')
   const models = useQuery(modelsQuery)
   const mayAsk = useMay('inference')
   return (

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { auditQuery } from '../api/account.ts'
 import { useMay, useSession } from '../api/session.ts'
 import { Head } from '../ui/head.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Keys } from './keys.tsx'
@@ -11,6 +12,7 @@ import { Limits } from './limits.tsx'
 import { Webhooks } from './webhooks.tsx'
 
 export function SettingsView() {
+  usePageTitle('Settings')
   const isAdmin = useMay('admin')
   const session = useSession()
   return (

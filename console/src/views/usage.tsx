@@ -4,6 +4,7 @@ import { usageQuery, useGroupNames, type UsageGroup, type Used } from '../api/ac
 import { count, duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { AttemptCosts } from './attempt-costs.tsx'
@@ -13,6 +14,7 @@ const groups = { day: 'By day', model: 'By model', key: 'By key' } as const sati
 const days = ['7', '30', '90'] as const
 
 export function UsageView() {
+  usePageTitle('Usage')
   const [query, change] = useQueryOfAddress()
   const group = (Object.keys(groups) as UsageGroup[]).find((each) => each === query.get('by')) ?? 'day'
   const span = days.find((each) => each === query.get('days')) ?? '30'
