@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { useJobs } from '../api/jobs.ts'
+import { useJobs } from '../api/job-list.ts'
 import { modelsQuery, refreshModels, versionsQuery, type Model } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'

@@ -2,7 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { ask, type Question } from '../api/ask.ts'
-import { useJobs } from '../api/jobs.ts'
+import { useJobs } from '../api/job-list.ts'
 import { modelsQuery, startQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
