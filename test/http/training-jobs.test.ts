@@ -550,7 +550,7 @@ test('logs, events and attempts are paged; an attempt tells its steps, and what 
 
 suite('a dry run', () => {
   const report = {
-    ...{ etag: 'e', sizeBytes: 9, rowCount: 40, badRowCount: 0, badRows: [], duplicateCount: 0, emptyOutputCount: 0 },
+    ...{ etag: 'e', sizeBytes: 9, rowCount: 40, badRowCount: 0, badRowGroups: [], unreadRest: null, duplicateCount: 0, emptyOutputCount: 0 },
     reader: rowReader,
     tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
   }
@@ -561,6 +561,7 @@ suite('a dry run', () => {
         datasets: {
           newestVersion: () => Promise.resolve({ id: 'v', uploadKey: 'k', datasetId: 'questions' }),
           report: () => Promise.resolve({ ...report, ...changes }),
+          columns: () => Promise.resolve(null),
         },
         jobDetails: { pastJobs: () => Promise.resolve(pastJobs) },
       },
@@ -592,7 +593,10 @@ suite('a dry run', () => {
     const { json: first } = await (await edgeWith([])).call('POST', '/v1/train?dry_run=true', { json })
     assert.deepEqual([first.estimated_seconds, first.estimated_gpu_seconds, first.based_on], [null, null, 0])
     assert.match(first.note, /No job on this base model/)
-    const bad = await edgeWith([], { badRowCount: 1, badRows: [{ line: 3, field: 'output', reason: 'is missing' }] })
+    const bad = await edgeWith([], {
+      badRowCount: 1,
+      badRowGroups: [{ field: 'output', reason: 'is missing', rowCount: 1, lines: [3] }],
+    })
     const refused = await bad.call('POST', '/v1/train?dry_run=true', { json })
     assert.equal(refused.status, 400)
     assert.match(refused.json.detail, /line 3: output: is missing/)

@@ -44,6 +44,8 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       truncated_rows: job.truncatedRows,
       tokens: job.estimatedTokens,
     },
+    skip_bad_rows: job.skipsBadRows,
+    skipped_rows: job.skippedRows,
     attempts: {
       count: job.attemptCount,
       newest: newestAttemptOf(job),

@@ -103,6 +103,13 @@ const resource = {
         ),
     })
     .describe('The data set of the job'),
+  skip_bad_rows: z.boolean().describe('Whether the job leaves out bad rows'),
+  skipped_rows: z
+    .int()
+    .nullable()
+    .describe(
+      'Rows that are left out because they are bad; GET /v1/train/jobs/{job_id}/skipped-rows lists them. Null until the data is checked',
+    ),
   attempts: Attempts,
   links: Links,
   metadata: z.record(z.string(), z.string()).describe('The pairs of the request'),
