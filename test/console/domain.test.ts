@@ -16,7 +16,7 @@ import {
 import { commandsOf } from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
-import { age, bytes, duration, parseTime } from '../../console/src/domain/format.ts'
+import { age, bytes, duration, parameters, parseTime } from '../../console/src/domain/format.ts'
 import { descendantsOf, lifetimesUntil } from '../../console/src/domain/key-life.ts'
 import { partsOf, runsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
 import {
@@ -34,6 +34,7 @@ import {
   withNewer,
   writeFilter,
   writeSelection,
+  type JobFilter,
 } from '../../console/src/domain/job-list.ts'
 import { difference } from '../../console/src/domain/text-diff.ts'
 import { openStatuses, trainingJobStatuses } from '../../src/domain/training-job-status.ts'
@@ -67,13 +68,14 @@ test('durations, ages and sizes read well', () => {
     ['just now', '30 min ago', '9 h ago'],
   )
   assert.deepEqual([0, 999, 1500, 2e9].map(bytes), ['0 B', '999 B', '1.5 KB', '2.0 GB'])
+  assert.deepEqual([2_164_416, 134_515_008, 8e9].map(parameters), ['2.2 M', '135 M', '8 B'])
 })
 
 test('an address holds the filter of the list, and an unknown filter reads as the default', () => {
-  const filter = {
-    ...{ group: 'failed', text: 'a&b', base: 'org/m', data: 'd', by: 'k' },
+  const filter: JobFilter = {
+    ...{ group: 'failed' as const, text: 'a&b', base: 'org/m', data: 'd', by: 'k' },
     ...{ from: '2026-11-01', to: '' },
-  } as const
+  }
   assert.deepEqual(readFilter(new URLSearchParams(writeFilter(filter)).toString()), filter)
   assert.deepEqual([...new Set(Object.values(writeFilter(readFilter(''))))], [''])
   assert.deepEqual(readFilter('show=constructor&from=yesterday'), noFilter)

@@ -464,7 +464,7 @@ test('an unknown base model is 404 naming it, 594 to an old client', async () =>
 
 test('logs, events and attempts are paged; an attempt tells its steps, and what it cost', async () => {
   const later = (seconds: number) => new Date(known.createdAt.getTime() + seconds * 1000)
-  const asked: unknown[] = []
+  const asked: { after?: number | null }[] = []
   const attempt = {
     number: 2,
     mode: 'train',
@@ -550,7 +550,16 @@ test('logs, events and attempts are paged; an attempt tells its steps, and what 
 
 suite('a dry run', () => {
   const report = {
-    ...{ etag: 'e', sizeBytes: 9, rowCount: 40, badRowCount: 0, badRowGroups: [], unreadRest: null, duplicateCount: 0, emptyOutputCount: 0 },
+    ...{
+      etag: 'e',
+      sizeBytes: 9,
+      rowCount: 40,
+      badRowCount: 0,
+      badRowGroups: [],
+      unreadRest: null,
+      duplicateCount: 0,
+      emptyOutputCount: 0,
+    },
     reader: rowReader,
     tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
   }
@@ -615,7 +624,7 @@ async function startBriefs() {
   const edge = await startPublic({
     database: {
       jobBriefs: {
-        find: (_account: string, page: unknown) => {
+        find: (_account: string, page: { after: number | null }) => {
           asked.push(page)
           return Promise.resolve({ ids: [7, 5], next: 5 })
         },
@@ -654,7 +663,7 @@ test('a brief has what a row of a list shows, and no arguments', async () => {
     },
   ])
   await edge.call('GET', `/v1/train/jobs/briefs?after=${json.next}`)
-  assert.equal((asked[1] as { after: number }).after, 5)
+  assert.equal(asked[1]?.after, 5)
 })
 
 test('a client that has the newest briefs gets 304', async () => {

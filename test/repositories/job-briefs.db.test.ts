@@ -24,7 +24,8 @@ suite('the rows of a list of jobs', () => {
       const [accountId, other] = [await anAccount(tx), await anAccount(tx)]
       await openJob(tx, other)
       const jobs = []
-      for (const name of ['Shop bot', null, 'shop two']) jobs.push(await openJob(tx, accountId, undefined, undefined, name))
+      for (const name of ['Shop bot', null, 'shop two'])
+        jobs.push(await openJob(tx, accountId, undefined, undefined, name))
       const [first, second, third] = jobs.map(({ id }) => id)
       const find = async (filter: JobBriefFilter, limit = 10, after: number | null = null) =>
         tx.jobBriefs.find(accountId, { limit, after, filter })

@@ -41,6 +41,8 @@ const pagesQuery = (query: JobsQuery) =>
     getNextPageParam: ({ next }) => next ?? undefined,
     placeholderData: keepPreviousData,
     staleTime: headEvery.idle,
+    // The first page and the open jobs are asked for by themselves.
+    refetchOnWindowFocus: false,
   })
 
 const headQuery = (query: JobsQuery, everyMs: number) =>
@@ -69,8 +71,10 @@ const openQuery = (ids: readonly number[]) =>
     refetchInterval: openEvery,
     queryFn: async ({ signal }) => {
       const { jobs } = await api.GET('/v1/train/jobs/briefs', { params: { query: { job_ids: ids.join() } }, signal })
-      queryClient.setQueriesData<Pages>({ queryKey: [...jobListKey, 'pages'] }, (known) =>
-        known && { ...known, pages: known.pages.map((page) => ({ ...page, jobs: withNewer(page.jobs, jobs) })) },
+      queryClient.setQueriesData<Pages>(
+        { queryKey: [...jobListKey, 'pages'] },
+        (known) =>
+          known && { ...known, pages: known.pages.map((page) => ({ ...page, jobs: withNewer(page.jobs, jobs) })) },
       )
       return jobs.length
     },
@@ -93,7 +97,7 @@ export function useOpenJobs(shown: readonly JobBrief[]) {
 const newest: JobsQuery = {}
 
 /** The newest jobs, for the names of jobs on other pages. */
-export const newestJobsQuery = queryOptions({
+const newestJobsQuery = queryOptions({
   queryKey: [...jobListKey, 'newest'],
   queryFn: async ({ signal }) => (await readPage(newest, { signal })).jobs,
   staleTime: headEvery.idle,

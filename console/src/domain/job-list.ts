@@ -1,7 +1,7 @@
 // The states of jobs, and the filter of their list. The filter lives in the address of the page.
 import type { components } from '../api/types.ts'
 
-export type Status = components['schemas']['TrainingJobSummary']['status']
+export type Status = components['schemas']['TrainingJob']['status']
 
 /** In the order of a job's life. A state that the service gets must be added here. */
 const isFinal: Record<Status, boolean> = {

@@ -6,7 +6,9 @@ import { Head } from '../ui/head.tsx'
 export function BadRowGroups({ report: { error_groups: groups, bad_rows: total } }: { report: Report }) {
   return (
     <table className="list dense">
-      <caption className="quiet small">Why {count(total)} {total === 1 ? 'row is' : 'rows are'} bad</caption>
+      <caption className="quiet small">
+        Why {count(total)} {total === 1 ? 'row is' : 'rows are'} bad
+      </caption>
       <Head columns={[['Rows', 'number'], 'What is wrong', 'Lines']} />
       <tbody>
         {groups.map(({ field, reason, rows, lines }) => (

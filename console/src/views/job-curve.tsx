@@ -1,7 +1,17 @@
 // The losses of a job, and under them the attempts that the curve is made of.
 import { useRef } from 'react'
 import type { Attempt } from '../api/job.ts'
-import { axes, bestStep, plannedEnd, readZoom, seriesOf, smooth, toCsv, valuesOn, type Metric } from '../domain/curve.ts'
+import {
+  axes,
+  bestStep,
+  plannedEnd,
+  readZoom,
+  seriesOf,
+  smooth,
+  toCsv,
+  valuesOn,
+  type Metric,
+} from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 import { Chart, type Line } from '../ui/chart.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'

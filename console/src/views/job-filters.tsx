@@ -8,7 +8,12 @@ import { groupNames, isFiltered, noFilter, partsOfBase, type JobFilter } from '.
 import { Choice, Labelled } from '../ui/labelled.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 
-type Props = { filter: JobFilter; change: (changes: Partial<JobFilter>) => void; jobs: readonly JobBrief[]; found: string }
+type Props = {
+  filter: JobFilter
+  change: (changes: Partial<JobFilter>) => void
+  jobs: readonly JobBrief[]
+  found: string
+}
 
 const settleMs = 250
 

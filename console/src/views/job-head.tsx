@@ -83,7 +83,16 @@ export function JobFigures({ job, metrics }: { job: Job; metrics: readonly Metri
       : []),
     ...(open && left != null ? [['Left', duration(left)] as const] : []),
     ...(open && last ? [['Loss', loss(last.loss)] as const] : []),
-    ...(best ? [['Best held-out loss', <>{loss(best.value)} <span className="quiet">at step {count(best.step)}</span></>] as const] : []),
+    ...(best
+      ? [
+          [
+            'Best held-out loss',
+            <>
+              {loss(best.value)} <span className="quiet">at step {count(best.step)}</span>
+            </>,
+          ] as const,
+        ]
+      : []),
     ...(!open && step !== undefined ? [['Steps', count(step)] as const] : []),
     [open && job.started_at === null ? 'Waiting for' : 'Elapsed', <Elapsed job={job} />],
     ...(gpu > 0 ? [[open ? 'GPU time so far' : 'GPU time', duration(gpu)] as const] : []),

@@ -33,7 +33,8 @@ export function JobsView() {
   const filter = useMemo(() => readFilter(search), [search])
   const pages = useJobPages(queryOf(filter))
   const jobs = useMemo(() => pages.data?.pages.flatMap((page) => page.jobs) ?? [], [pages.data])
-  const change = (changes: Partial<JobFilter>) => changeQuery({ ...writeFilter({ ...filter, ...changes }), selected: '' })
+  const change = (changes: Partial<JobFilter>) =>
+    changeQuery({ ...writeFilter({ ...filter, ...changes }), selected: '' })
   const isSearching = pages.isFetchingNextPage || pages.isPlaceholderData
   const isEmpty = jobs.length === 0 && !pages.hasNextPage
   return (

@@ -96,7 +96,9 @@ function KnownData({ datasetId, choose }: { datasetId: string; choose: (id: stri
   const all = useQuery(datasetsQuery).data?.datasets ?? []
   const [search, setSearch] = useState('')
   const wanted = search.trim().toLowerCase()
-  const found = all.filter(({ dataset_id: id, file_name: file }) => `${id} ${file ?? ''}`.toLowerCase().includes(wanted))
+  const found = all.filter(({ dataset_id: id, file_name: file }) =>
+    `${id} ${file ?? ''}`.toLowerCase().includes(wanted),
+  )
   if (all.length === 0) return null
   return (
     <details open={datasetId === ''} className="known-data">
@@ -124,7 +126,9 @@ function KnownData({ datasetId, choose }: { datasetId: string; choose: (id: stri
           </li>
         ))}
       </ul>
-      {found.length > mostShown && <p className="quiet small">{count(found.length - mostShown)} more: search by name.</p>}
+      {found.length > mostShown && (
+        <p className="quiet small">{count(found.length - mostShown)} more: search by name.</p>
+      )}
     </details>
   )
 }

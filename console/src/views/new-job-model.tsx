@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, type ReactNode } from 'react'
 import { useJobs } from '../api/job-list.ts'
 import { modelsQuery, type Model } from '../api/models.ts'
-import { count, duration } from '../domain/format.ts'
+import { count, duration, parameters } from '../domain/format.ts'
 import { fields, type JobForm } from '../domain/job-form.ts'
 import { partsOfBase } from '../domain/job-list.ts'
 import { Card } from '../ui/card.tsx'
@@ -74,8 +74,10 @@ function ModelCard({ model, isChosen, choose }: CardProps) {
       </strong>
       {other && <span className="quiet small">{other}</span>}
       <span className="chips">
+        {model.parameter_count !== null && <Chip>{parameters(model.parameter_count)} parameters</Chip>}
         {model.context_length !== null && <Chip>{count(model.context_length)} tokens of context</Chip>}
         {isChat && <Chip tone="runs">chat</Chip>}
+        {model.license !== null && <Chip>{model.license}</Chip>}
       </span>
       <span className="quiet small">
         {last ? `Your last job on it took ${duration(last.training_seconds)}` : 'No job of yours has run on it yet'}
@@ -90,7 +92,8 @@ function Training({ form, change, recommended }: TrainingProps) {
   return (
     <Card title="Training">
       <p className="quiet lead">
-        A LoRA adapter is trained on the base. The arguments are those that the model recommends, unless you change them.
+        A LoRA adapter is trained on the base. The arguments are those that the model recommends, unless you change
+        them.
       </p>
       <details open={Object.keys(form.args).length > 0 || form.more !== ''}>
         <summary>Arguments; empty fields are the model's recommended ones</summary>
@@ -117,7 +120,7 @@ function Training({ form, change, recommended }: TrainingProps) {
 
 type FieldProps = { id: string; label: string; hint?: string; children: ReactNode }
 
-export function Field({ id, label, hint, children }: FieldProps) {
+function Field({ id, label, hint, children }: FieldProps) {
   return (
     <div className="field">
       <label htmlFor={id}>

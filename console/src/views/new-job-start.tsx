@@ -53,11 +53,7 @@ export function StartPart({ request, missing, submit }: Props & { submit: Return
           ))}
         </ul>
       )}
-      <button
-        type="submit"
-        className="primary start"
-        disabled={missing !== null || !request.value || submit.isPending}
-      >
+      <button type="submit" className="primary start" disabled={missing !== null || !request.value || submit.isPending}>
         Start training
       </button>
       {request.value && <Commands path="/v1/train" body={request.value} />}

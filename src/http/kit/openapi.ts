@@ -95,7 +95,8 @@ function operation(
       name: 'If-None-Match',
       in: 'header',
       required: false,
-      description: 'The ETag of the answer that the client has: if nothing has changed, the answer is 304 without a body',
+      description:
+        'The ETag of the answer that the client has: if nothing has changed, the answer is 304 without a body',
       schema: { type: 'string' },
     })
   if (route.idempotent)
@@ -131,7 +132,9 @@ function operation(
           ...moreContent(route),
         },
       },
-      ...(route.hasTag ? { 304: { description: 'Nothing has changed', headers: { ...headersOf(304), ...tagHeader } } } : {}),
+      ...(route.hasTag
+        ? { 304: { description: 'Nothing has changed', headers: { ...headersOf(304), ...tagHeader } } }
+        : {}),
       ...Object.fromEntries(
         errorStatusesOf(route).map(([status, description]) => [
           status,

@@ -32,14 +32,18 @@ export const JobBriefQuery = z
   .strictObject({
     limit: queryInt({ min: 1, max: 1000 }).optional().describe('Jobs of a page, default 100'),
     after: queryText().optional().describe('`next` of the previous page'),
-    status: Statuses.optional().describe('Only jobs in these states: a comma-separated list; `open` is all that have not ended'),
+    status: Statuses.optional().describe(
+      'Only jobs in these states: a comma-separated list; `open` is all that have not ended',
+    ),
     base_model: queryText().optional().describe('Only jobs on this base'),
     dataset_id: queryText().optional().describe('Only jobs on this data set'),
     key_id: queryText().optional().describe('Only jobs that this key has submitted'),
     from: queryDay().describe('Only jobs from this day on (UTC)'),
     to: queryDay().describe('Only jobs until this day, included (UTC)'),
     q: queryText().optional().describe('A part of the number, a name, the data set or the base of a job'),
-    job_ids: Ids.optional().describe(`Only these jobs, at most ${mostIds}, with commas between. Takes no other parameter`),
+    job_ids: Ids.optional().describe(
+      `Only these jobs, at most ${mostIds}, with commas between. Takes no other parameter`,
+    ),
   })
   .superRefine(({ job_ids: ids, ...others }, ctx) => {
     if (ids === undefined) return
@@ -70,7 +74,10 @@ const JobBrief = named(
     losses: z
       .array(z.number())
       .describe('At most 24 training losses spread over the run, the last one included; a curve of a few pixels'),
-    valid_loss: z.number().nullable().describe('The newest held-out loss; null without a validation in the last 200 reports'),
+    valid_loss: z
+      .number()
+      .nullable()
+      .describe('The newest held-out loss; null without a validation in the last 200 reports'),
     training_seconds: z.number().describe('Seconds of all attempts'),
     gpu_seconds: z.number().describe('training_seconds times the number of GPUs on all nodes; 0 on a CPU'),
   }),
