@@ -19,6 +19,7 @@ import type { Grading } from '../src/grading/grading-threads.ts'
 import { scoreAnswers } from '../src/grading/score.ts'
 import { compare, summarise } from '../src/grading/summarise.ts'
 import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
+import type { Database } from '../src/repositories/database.ts'
 import { createEvalRuns, type EvalRunDependencies } from './eval-runs.ts'
 import { gradingModels } from './grading-models.ts'
 import { boundedTries } from './bounded-tries.ts'
@@ -26,6 +27,7 @@ import { columnsOfKey } from './columns-of-key.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
 export type ModelEvaluationDependencies = EvalRunDependencies & {
+  database: Pick<Database, 'datasets'>
   datasets: Pick<DatasetValidator, 'sample'>
   grading: Pick<Grading, 'defaultGraders'>
 }

@@ -84,7 +84,9 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if (!isReadOf({ etag, ...prepared }, now)) return null
     // Without the report nobody could tell the job which rows it leaves out.
     if (prepared.skipped && !(isSkipping && report)) return null
-    return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf({ report, evaluation: null, isSkipping }) } : null
+    return (await isStored(shared.prepared))
+      ? { ...shared, notes: notesOf({ report, evaluation: null, isSkipping }) }
+      : null
   }
 
   async function check(
@@ -113,7 +115,10 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
 type Checked = { report: DatasetReport | null; evaluation: DatasetReport | null; isSkipping: boolean }
 
 function notesOf({ report, evaluation, isSkipping }: Checked): Note[] {
-  const unread = [report && unreadNote('training data', report), evaluation && unreadNote('evaluation data', evaluation)]
+  const unread = [
+    report && unreadNote('training data', report),
+    evaluation && unreadNote('evaluation data', evaluation),
+  ]
   const skipped = report && isSkipping ? skippedNote(report) : null
   return [
     ...(skipped === null ? [] : [{ reason: 'rows_skipped' as const, message: skipped }]),

@@ -98,7 +98,14 @@ function proposalText(id: string, { columns, read_columns: read, proposed_column
 /** For a shell. */
 const quotedWord = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-function describe({ state, rows, bad_rows: bad, duplicates, error_groups: groups, unread_fields: unread }: Report): string {
+function describe({
+  state,
+  rows,
+  bad_rows: bad,
+  duplicates,
+  error_groups: groups,
+  unread_fields: unread,
+}: Report): string {
   const lines = groups.map(({ field, reason, rows, lines: [first] }) =>
     rows === 1 ? `line ${first}: ${field}: ${reason}` : `${rows} rows, first in line ${first}: ${field}: ${reason}`,
   )

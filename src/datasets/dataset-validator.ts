@@ -63,8 +63,10 @@ export function createDatasetValidator(
     join: ({ accountId, ...parts }: PartsToJoin & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'join', ...parts }, signal) as Promise<JoinedParts>,
     /** @returns null when no object has this key */
-    check: ({ accountId, ...task }: { accountId: string; key: string; columns: Columns | null }, signal?: AbortSignal) =>
-      inThread(accountId, { kind: 'check', ...task }, signal) as Promise<DatasetReport | null>,
+    check: (
+      { accountId, ...task }: { accountId: string; key: string; columns: Columns | null },
+      signal?: AbortSignal,
+    ) => inThread(accountId, { kind: 'check', ...task }, signal) as Promise<DatasetReport | null>,
     /** @returns null when no object has this key */
     preview: ({ accountId, ...task }: Omit<PreviewTask, 'kind'> & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'preview', ...task }, signal) as Promise<RowPreview | null>,

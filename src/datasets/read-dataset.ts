@@ -131,7 +131,8 @@ async function* arrayRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]
     isClosed = end !== -1
     const rows: RawRow[] = []
     for (const { line, bytes: element } of found) readText(element, line, rows)
-    if (reader.waitingBytes() > rowLimitBytes) rows.push({ line: reader.line(), problem: rowTooLong, endsReading: true })
+    if (reader.waitingBytes() > rowLimitBytes)
+      rows.push({ line: reader.line(), problem: rowTooLong, endsReading: true })
     yield rows
     if (reader.waitingBytes() > rowLimitBytes) return
   }

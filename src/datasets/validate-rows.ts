@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { rowReader, type BadRow, type Columns, type DatasetReport } from '../domain/dataset-report.ts'
 import { createBadRowGroups } from './bad-row-groups.ts'
-import { isProblem, rowReaderOf, type DatasetRow, type ReadRow } from './dataset-row.ts'
+import { isProblem, rowReaderOf, type DatasetRow } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'

@@ -137,7 +137,7 @@ export function invalidDataReason(name: string, report: DatasetReport): string |
 }
 
 /** Every row that a job leaves out is listed in one object. */
-export const maxSkippedRows = 100_000
+const maxSkippedRows = 100_000
 
 /** @returns why a job cannot train on the data, or null when it can */
 export function trainingDataProblem(report: DatasetReport, { isSkipping }: { isSkipping: boolean }): string | null {

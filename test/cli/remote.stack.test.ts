@@ -97,6 +97,26 @@ suite('the command line', async () => {
     )
   })
 
+  test('proposes the columns of a sheet, and trains on them without its bad rows', async () => {
+    const file = join(folder, 'sheet.csv')
+    writeFileSync(file, 'Nr;Frage;Antwort\n1;Wo?;Hier.\n2;Wann?;\n3;Wer?;Ich.\n')
+    assert.equal((await anneal(['upload', file, '--dataset', 'cli-sheet'])).exitCode, 0)
+    const { stdout: proposal } = await anneal(['data', 'columns', 'cli-sheet'])
+    assert.match(proposal, /^proposed: "Frage" as input, "Antwort" as output\nLINE +INPUT +OUTPUT\n2 +Wo\? +Hier\./m)
+    assert.match(proposal, /--output-column 'Antwort' --input-column 'Frage'$/m)
+    const columns = ['--input-column', 'Frage', '--output-column', 'Antwort']
+    const train = ['train', '--dataset', 'cli-sheet', ...columns, '--skip-bad-rows', '--model', connection().baseModel]
+    const { exitCode, stdout, stderr } = await anneal([...train, '--set', 'max_steps=1', '--watch'])
+    assert.equal(exitCode, 0, stderr)
+    assert.match(stdout, /^left out +1 bad row$/m)
+    const id = /training job (\d+) accepted/i.exec(stdout)?.[1] ?? assert.fail(stdout)
+    assert.equal(
+      (await anneal(['job', id, '--skipped-rows'])).stdout,
+      '{"line":3,"field":"Antwort","reason":"is empty"}\n',
+    )
+    assert.match((await anneal(['data', 'columns', 'cli-sheet', '--by-name'])).stdout, /by the names of the fields/)
+  })
+
   test('manages data, models, webhooks and batches, and talks with a model', async () => {
     const model = connection().baseModel
     const done = async (...args: string[]) => {

@@ -90,7 +90,7 @@ test('a row of more than 16 MB is refused with its line', async () => {
   const row = '{"input":"a","output":"b"}'
   for (const file of [`${row}\n{"input":"${long}"}\n`, `[${row},\n{"input":"${long}"}]`]) {
     const found = (await read(file, 1 << 20)).find((each) => 'problem' in each)
-    assert.deepEqual(found, { line: 2, problem: 'is longer than 16 MB' })
+    assert.deepEqual(found, { line: 2, problem: 'is longer than 16 MB', endsReading: true })
   }
 })
 
@@ -136,6 +136,7 @@ test('a file that unpacks without end is given up', async () => {
   assert.deepEqual(rows.at(-1), {
     line: rows.length - 1,
     problem: 'unpacks to more than 200 times its compressed size',
+    endsReading: true,
   })
 })
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { invalidDataReason, trainingDataProblem, unreadNote, type DatasetReport } from '../../src/domain/dataset-report.ts'
+import {
+  invalidDataReason,
+  trainingDataProblem,
+  unreadNote,
+  type DatasetReport,
+} from '../../src/domain/dataset-report.ts'
 
 type Group = DatasetReport['badRowGroups'][number]
 
@@ -31,7 +36,10 @@ test('bad rows are left out only where good ones remain, the file was read to it
   )
   const refused: [DatasetReport, RegExp][] = [
     [reportOf([], { rowCount: 0 }), /has no rows\.$/],
-    [reportOf([group(3, 99)]), /even without its bad rows: no good row remains: line 3: input: is bad 3 \(99 rows\)\.$/],
+    [
+      reportOf([group(3, 99)]),
+      /even without its bad rows: no good row remains: line 3: input: is bad 3 \(99 rows\)\.$/,
+    ],
     [
       reportOf([group(3, 1)], { unreadRest: { line: 3, field: 'row', reason: 'is cut off' } }),
       /: line 3: row: is cut off, and the rows after this line were not read\.$/,

@@ -27,6 +27,8 @@ test('a single job has the documented fields, its history as JSON text', async (
       trackers: [tracker],
       trainRows: 40,
       checkedRows: 42,
+      skipsBadRows: true,
+      skippedRows: 2,
       estimatedTokens: 500,
       truncatedRows: 3,
     },
@@ -72,6 +74,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       remaining_seconds: step.remaining_time,
     },
     dataset: { id: 'questions', rows: 42, train_rows: 40, truncated_rows: 3, tokens: 500 },
+    ...{ skip_bad_rows: true, skipped_rows: 2 },
     attempts: { count: 1, newest: null, training_seconds: 30, gpu_seconds: 60 },
     links: {
       self: '/v1/train/jobs/7',

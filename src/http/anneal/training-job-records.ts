@@ -9,7 +9,15 @@ import { readSkippedRows } from '../../services/training-jobs/read-skipped-rows.
 import { readJobLogs } from '../../services/training-jobs/read-logs.ts'
 import { FileBytes, linkToNext } from '../kit/respond.ts'
 import { defineRoute } from '../kit/route.ts'
-import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery, SkippedRows } from './schemas/training-job-records.ts'
+import {
+  AttemptList,
+  AttemptQuery,
+  EventList,
+  EventQuery,
+  Log,
+  LogQuery,
+  SkippedRows,
+} from './schemas/training-job-records.ts'
 import { MetricList, MetricsQuery, TensorBoardFile } from './schemas/job-metrics.ts'
 import { JobPath } from '../lamini/schemas/training-job.ts'
 import { metricOnWire } from '../lamini/training-job-summary.ts'

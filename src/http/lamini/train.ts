@@ -74,7 +74,17 @@ const gpusOf = ({ gpu_config: asked }: TrainBody) => ({
   nodes: asked?.nodes ?? asked?.max_nodes,
 })
 
-const dryRun = ({ rows, skippedRows, tokens, steps, epochs, seconds, gpuSeconds, basedOn, warnings }: TrainingEstimate) => ({
+const dryRun = ({
+  rows,
+  skippedRows,
+  tokens,
+  steps,
+  epochs,
+  seconds,
+  gpuSeconds,
+  basedOn,
+  warnings,
+}: TrainingEstimate) => ({
   dry_run: true as const,
   rows,
   ...(skippedRows !== null && { skipped_rows: skippedRows }),

@@ -1,11 +1,6 @@
 import { trainedRowCount } from '../../datasets/select-evaluation-rows.ts'
 import { gpuCountOf } from '../../domain/attempt-ledger.ts'
-import {
-  invalidDataReason,
-  skippedNote,
-  trainingDataProblem,
-  type DatasetReport,
-} from '../../domain/dataset-report.ts'
+import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport } from '../../domain/dataset-report.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { totalSteps } from '../../domain/training-args.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'

@@ -16,7 +16,6 @@ export async function readSkippedRows({ ctx, input }: { ctx: Ctx; input: { jobId
   const skipped = preparedData?.skipped
   if (!skipped) return { bytes: Readable.from([]), sizeBytes: 0 }
   const bytes = await ctx.deps.storage.read(skipped.key)
-  if (!bytes)
-    throw new ServiceError('not_found', `The list of the rows that job ${id} has left out is no longer kept.`)
+  if (!bytes) throw new ServiceError('not_found', `The list of the rows that job ${id} has left out is no longer kept.`)
   return { bytes, sizeBytes: skipped.sizeBytes }
 }

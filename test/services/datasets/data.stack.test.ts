@@ -223,9 +223,7 @@ suite('data', async () => {
     assert.match(job.status_message ?? '', /30 of 30 rows are bad: line 1: input: is missing \(30 rows\)\.$/)
     const found = await report('bad')
     assert.equal(found.errors.length, 30)
-    assert.deepEqual(found.error_groups, [
-      { field: 'input', reason: 'is missing', rows: 30, lines: [1, 2, 3, 4, 5] },
-    ])
+    assert.deepEqual(found.error_groups, [{ field: 'input', reason: 'is missing', rows: 30, lines: [1, 2, 3, 4, 5] }])
     // No program was started.
     assert.deepEqual(await api.get(`/v1/train/jobs/${id}/attempts`), { attempts: [], next: null })
     const empty = await api.train({ upload_file_path: await api.upload('empty', '\n') })

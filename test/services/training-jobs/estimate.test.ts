@@ -12,7 +12,15 @@ const catalogue = parseCatalogue({
     { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
   ],
 })
-const good = { etag: '', reader: rowReader, sizeBytes: 9, rowCount: 4, badRowCount: 0, badRowGroups: [], tokenLength: null }
+const good = {
+  etag: '',
+  reader: rowReader,
+  sizeBytes: 9,
+  rowCount: 4,
+  badRowCount: 0,
+  badRowGroups: [],
+  tokenLength: null,
+}
 const badRowGroups = [{ field: 'input', reason: 'is missing', rowCount: 1, lines: [2] }]
 const bad = { ...good, badRowCount: 1, badRowGroups, unreadRest: null, duplicateCount: 0 }
 const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, kept: 'no' as const })
@@ -29,7 +37,14 @@ const estimate = (reports: Record<string, object>, { openJobs = 0, skipBadRows =
   }
   const ctx = { deps, accountId: 'a' } as unknown as Ctx
   const data = { rows: rows('train'), evaluationRows: rows('evaluation') }
-  const asked = { modelName: 'tiny', finetuneArgs: {}, gpuConfig: {}, isPublic: false, customModelName: null, skipBadRows }
+  const asked = {
+    modelName: 'tiny',
+    finetuneArgs: {},
+    gpuConfig: {},
+    isPublic: false,
+    customModelName: null,
+    skipBadRows,
+  }
   return estimateTrainingJob({ ctx, input: { ...asked, ...data } })
 }
 
@@ -48,7 +63,7 @@ test('a dry run refuses bad rows, and says whether they train or evaluate', asyn
 
 test('a dry run counts and names the training rows that would be left out; evaluation rows never are', async () => {
   const told = await estimate({ train: bad, evaluation: good }, { skipBadRows: true })
-  assert.deepEqual([told.rows, told.skippedRows, told.epochs], [4, 1, 200 / 3])
+  assert.deepEqual([told.rows, told.skippedRows], [4, 1])
   assert.deepEqual(told.warnings, ['1 of 4 rows is left out, because skip_bad_rows is set: line 2: input: is missing.'])
   await assert.rejects(estimate({ train: good, evaluation: bad }, { skipBadRows: true }), /evaluation data cannot/)
 })

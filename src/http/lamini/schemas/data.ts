@@ -131,7 +131,10 @@ export const RowsQuery = z.object({
 
 export const ReadColumns = z
   .object({
-    input: z.string().nullable().describe('The column of the inputs; null when the whole text of the outputs is learned'),
+    input: z
+      .string()
+      .nullable()
+      .describe('The column of the inputs; null when the whole text of the outputs is learned'),
     output: z.string().describe('The column of the outputs'),
   })
   .nullable()
@@ -256,7 +259,9 @@ export const ColumnReading = named(
     input: ColumnName.nullish().describe(
       'The column of the inputs. When absent, the trainer learns the whole text of the outputs',
     ),
-    output: ColumnName.nullish().describe('The column of the outputs. Null: the names of the fields say what they hold'),
+    output: ColumnName.nullish().describe(
+      'The column of the outputs. Null: the names of the fields say what they hold',
+    ),
   }),
 )
 

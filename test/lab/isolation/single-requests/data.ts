@@ -77,12 +77,6 @@ export const data: Record<string, Extreme[]> = {
       sent: ({ wideRows: id }) => ({ params: { dataset_id: id }, body: { input: 'input', output: 'output' } }),
     },
   ],
-  set_dataset_columns: [
-    {
-      what: '100 rows of 600 KB',
-      sent: ({ wideRows: id }) => ({ params: { dataset_id: id }, body: { input: 'input', output: 'output' } }),
-    },
-  ],
   map_dataset_columns: [
     {
       what: '100 rows of 600 KB',

@@ -75,7 +75,9 @@ function storedBytes(tx: Transaction, accountId: string): number {
   const jobs = tx.all('trainingJob', isOurs)
   const ids = new Set(jobs.map(({ id }) => id))
   const prepared = jobs.flatMap(({ id, preparedData: data }) =>
-    data?.train.key.startsWith(`jobs/${id}/`) ? [data.train, data.evaluation, ...(data.skipped ? [data.skipped] : [])] : [],
+    data?.train.key.startsWith(`jobs/${id}/`)
+      ? [data.train, data.evaluation, ...(data.skipped ? [data.skipped] : [])]
+      : [],
   )
   const files = [...tx.all('artifact', ({ jobId }) => ids.has(jobId)), ...tx.all('model', isOurs)]
   const sizes = [...tx.all('datasetVersion', isOurs), ...prepared, ...files.flatMap((row) => row.files)]
