@@ -467,7 +467,7 @@ test('an unknown base model is 404 naming it, 594 to an old client', async () =>
 
 test('logs, events and attempts are paged; an attempt tells its steps, and what it cost', async () => {
   const later = (seconds: number) => new Date(known.createdAt.getTime() + seconds * 1000)
-  const asked: { after?: number | null }[] = []
+  const asked: unknown[] = []
   const attempt = {
     number: 2,
     mode: 'train',
@@ -623,7 +623,7 @@ const figures = {
 }
 
 async function startBriefs() {
-  const asked: unknown[] = []
+  const asked: { after: number | null }[] = []
   const edge = await startPublic({
     database: {
       jobBriefs: {
