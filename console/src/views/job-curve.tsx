@@ -35,14 +35,9 @@ const nameOf = (series: string) =>
   ({ loss: 'training loss', valid_loss: 'held-out loss' })[series] ?? series.replaceAll('_', ' ')
 
 export function JobCurve({ id, metrics, attempts, end }: Props) {
-  const [query, change] = useQueryOfAddress()
-  const axis = axes.find((each) => each === query.get('over')) ?? 'step'
-  const weight = Number(query.get('smooth'))
-  const isLog = query.has('log')
+  const [query] = useQueryOfAddress()
+  const { axis, weight, isLog, available, other } = setupOf(query, metrics)
   const canvas = useRef<HTMLCanvasElement | null>(null)
-  const available = seriesOf(metrics)
-  const others = available.filter((name) => !alwaysShown.includes(name) && !notCurves.includes(name))
-  const other = others.find((name) => name === query.get('series')) ?? ''
   const shown = other === '' ? alwaysShown.filter((name) => available.includes(name)) : [other]
   const x = valuesOn(axis, metrics)
   const lines = shown.flatMap((name, look) => linesOf(name, look, metrics, weight))
@@ -69,53 +64,73 @@ export function JobCurve({ id, metrics, attempts, end }: Props) {
         onCanvas={(element) => (canvas.current = element)}
         below={<AttemptBand attempts={attempts} range={range} at={at} />}
       />
-      <div className="chart-tools">
-        <Choice
-          label="Over"
-          value={axis}
-          values={axes}
-          textOf={(each) => (each === 'time' ? 'seconds of training' : each)}
-          onChange={(over) => change({ over, zoom: '' })}
-        />
-        {others.length > 0 && (
-          <Choice
-            label="Series"
-            value={other}
-            values={['', ...others]}
-            textOf={(each) => (each === '' ? 'losses' : nameOf(each))}
-            onChange={(series) => change({ series })}
-          />
-        )}
-        <Labelled name="Smooth">
-          <Smoothing weight={weight} onChange={(smooth) => change({ smooth })} />
-        </Labelled>
-        <label className="inline">
-          <input
-            type="checkbox"
-            checked={isLog}
-            onChange={(event) => change({ log: event.target.checked ? '1' : '' })}
-          />{' '}
-          Log scale
-        </label>
-        <span className="buttons">
-          <button
-            type="button"
-            className="plain small"
-            onClick={() => save(`job-${id}.csv`, new Blob([toCsv(metrics)], { type: 'text/csv' }))}
-          >
-            CSV
-          </button>
-          <button
-            type="button"
-            className="plain small"
-            onClick={() => canvas.current?.toBlob((image) => image && save(`job-${id}.png`, image))}
-          >
-            PNG
-          </button>
-        </span>
-      </div>
+      <CurveTools id={id} metrics={metrics} canvas={canvas} />
     </section>
   )
+}
+
+type ToolsProps = { id: number; metrics: Metric[]; canvas: React.RefObject<HTMLCanvasElement | null> }
+
+/** What the curve shows, in the address of the page, and its files. */
+function CurveTools({ id, metrics, canvas }: ToolsProps) {
+  const [query, change] = useQueryOfAddress()
+  const { axis, weight, isLog, other, others } = setupOf(query, metrics)
+  return (
+    <div className="chart-tools">
+      <Choice
+        label="Over"
+        value={axis}
+        values={axes}
+        textOf={(each) => (each === 'time' ? 'seconds of training' : each)}
+        onChange={(over) => change({ over, zoom: '' })}
+      />
+      {others.length > 0 && (
+        <Choice
+          label="Series"
+          value={other}
+          values={['', ...others]}
+          textOf={(each) => (each === '' ? 'losses' : nameOf(each))}
+          onChange={(series) => change({ series })}
+        />
+      )}
+      <Labelled name="Smooth">
+        <Smoothing weight={weight} onChange={(smooth) => change({ smooth })} />
+      </Labelled>
+      <label className="inline">
+        <input type="checkbox" checked={isLog} onChange={(event) => change({ log: event.target.checked ? '1' : '' })} />{' '}
+        Log scale
+      </label>
+      <span className="buttons">
+        <button
+          type="button"
+          className="plain small"
+          onClick={() => save(`job-${id}.csv`, new Blob([toCsv(metrics)], { type: 'text/csv' }))}
+        >
+          CSV
+        </button>
+        <button
+          type="button"
+          className="plain small"
+          onClick={() => canvas.current?.toBlob((image) => image && save(`job-${id}.png`, image))}
+        >
+          PNG
+        </button>
+      </span>
+    </div>
+  )
+}
+
+function setupOf(query: URLSearchParams, metrics: Metric[]) {
+  const available = seriesOf(metrics)
+  const others = available.filter((name) => !alwaysShown.includes(name) && !notCurves.includes(name))
+  return {
+    axis: axes.find((each) => each === query.get('over')) ?? 'step',
+    weight: Number(query.get('smooth')),
+    isLog: query.has('log'),
+    available,
+    others,
+    other: others.find((name) => name === query.get('series')) ?? '',
+  }
 }
 
 function linesOf(name: string, look: number, metrics: Metric[], weight: number): Line[] {
