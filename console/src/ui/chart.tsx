@@ -86,16 +86,16 @@ export function Chart(props: ChartProps) {
     <>
       <div className="chart" ref={box} role="img" aria-label={label} />
       {below}
-      <p className="quiet buttons">
+      <p className="quiet small buttons zooms">
         Drag over the curve to zoom, or show its
-        <button type="button" onClick={() => zoomTo({ min: first, max: middle })}>
+        <button type="button" className="small plain" onClick={() => zoomTo({ min: first, max: middle })}>
           first half
         </button>
-        <button type="button" onClick={() => zoomTo({ min: middle, max: last })}>
+        <button type="button" className="small plain" onClick={() => zoomTo({ min: middle, max: last })}>
           last half
         </button>
         {zoom && (
-          <button type="button" onClick={() => zoomTo(null)}>
+          <button type="button" className="small plain" onClick={() => zoomTo(null)}>
             whole
           </button>
         )}

@@ -128,14 +128,10 @@ function Elapsed({ job }: { job: Job }) {
 
 /** Why the job waits or has ended otherwise than well, and where to look. */
 export function JobReason({ job }: { job: Job }) {
-  const sentence = sentenceOf(job)
+  // The figures have the place in the queue.
+  const sentence = job.queue?.place == null ? sentenceOf(job) : job.queue.message
   if (sentence === null) return null
-  if (job.status !== 'FAILED')
-    return (
-      <p className="notice">
-        {sentence} {job.queue?.place != null && job.queue.message}
-      </p>
-    )
+  if (job.status !== 'FAILED') return <p className="notice">{sentence}</p>
   return (
     <section className="notice failure" aria-label="Why the job failed">
       <h2>{capital((job.status_reason ?? 'failed').replaceAll('_', ' '))}</h2>

@@ -35,7 +35,7 @@ export const JobRow = memo(function JobRow({ job, position, isSelected, select, 
           {second}
         </span>
       </td>
-      <td className="state">
+      <td className="job-state">
         <Status status={job.status} />
         <JobProgress job={job} />
       </td>

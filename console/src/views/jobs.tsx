@@ -175,7 +175,7 @@ function JobHead({ columns, hasAll, selectAll }: { columns: JobColumns; hasAll: 
           <input type="checkbox" aria-label="Select all jobs that are read" checked={hasAll} onChange={selectAll} />
         </th>
         <th scope="col">Job</th>
-        <th scope="col" className="state">
+        <th scope="col" className="job-state">
           Status
         </th>
         <th scope="col" className="wide base">

@@ -38,9 +38,12 @@ type CheckedProps = Pick<Props, 'form' | 'change'> & { report: Report }
 function Checked({ report, form, change }: CheckedProps) {
   const { rows, bad_rows: bad, state } = report
   const tokens = report.token_length
+  const id = report.dataset_id
+  const known = useQuery(datasetsQuery).data?.datasets.find(({ dataset_id: each }) => each === id)
   return (
     <>
       <p className="checked">
+        <strong>{known?.file_name ?? id}</strong>
         <span role="status" className={state === 'valid' ? 'status done' : 'status failed'}>
           {state === 'valid' && '● Every row can be read'}
           {state === 'invalid' && `✕ ${count(bad)} ${bad === 1 ? 'row' : 'rows'} cannot be read`}
