@@ -26,12 +26,7 @@ export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelecte
     if (isCurrent) nameCell.current?.querySelector('a')?.focus({ preventScroll: true })
   }, [isCurrent])
   return (
-    <tr
-      aria-rowindex={position}
-      className={isCurrent ? 'current' : undefined}
-      aria-selected={isSelected}
-      data-job={id}
-    >
+    <tr aria-rowindex={position} className={isCurrent ? 'current' : undefined} aria-selected={isSelected} data-job={id}>
       <td className="select">
         <input type="checkbox" aria-label={`Select job ${id}`} checked={isSelected} onChange={() => select(id)} />
       </td>
