@@ -22,6 +22,7 @@ import type { DatasetValidator } from '../src/datasets/dataset-validator.ts'
 import { createEvalRuns, type EvalRunDependencies } from './eval-runs.ts'
 import { gradingModels } from './grading-models.ts'
 import { boundedTries } from './bounded-tries.ts'
+import { columnsOfKey } from './columns-of-key.ts'
 import { refused, withModelErrors } from './model-errors.ts'
 
 export type ModelEvaluationDependencies = EvalRunDependencies & {
@@ -114,8 +115,9 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     // Each try has its own keys, so that an interrupted one cannot mix with another.
     const unique = randomUUID()
     const rowsKey = storageKeys.evaluation(accountId, id, `rows-${unique}.json`)
+    const columns = await columnsOfKey(database, dataKey)
     const sampled = await datasets
-      .sample({ accountId, dataKey, maxRows, key: rowsKey }, cancellationSignal())
+      .sample({ accountId, dataKey, columns, maxRows, key: rowsKey }, cancellationSignal())
       .catch((error: unknown) => {
         throw error instanceof Error && error.name === 'DatasetInvalidError' ? refused(error.message) : error
       })

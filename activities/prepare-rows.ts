@@ -1,9 +1,17 @@
 // Writes the checked rows of a job to the object store. Jobs on one upload share one check and one copy of its rows.
 import { ApplicationFailure } from '@temporalio/activity'
-import { invalidDataReason, rowReader, unreadNote, type DatasetReport } from '../src/domain/dataset-report.ts'
+import {
+  isReadOf,
+  skippedNote,
+  trainingDataProblem,
+  unreadNote,
+  type Columns,
+  type DatasetReport,
+} from '../src/domain/dataset-report.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
 import { allExist } from './artifact-files.ts'
+import { columnsOfKey } from './columns-of-key.ts'
 import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 import { createPreparationPlaces } from './preparation-places.ts'
 
@@ -18,13 +26,15 @@ const rowsAreMissing =
 const badReportsCountMs = 3_600_000
 
 /** `owner`: the job whose folder holds the rows. `notes`: what the job's events say about its rows. */
-type Found = { prepared: PreparedData; owner: number; notes: string[] }
+type Found = { prepared: PreparedData; owner: number; notes: Note[] }
+type Note = { reason: 'fields_not_read' | 'rows_skipped'; message: string }
 
 export type PrepareRows = ReturnType<typeof createRowPreparation>
 
 export function createRowPreparation({ database, datasets, storage, settings }: PrepareDependencies) {
   const places = createPreparationPlaces()
-  const isStored = ({ train, evaluation }: PreparedData) => allExist(storage, [train, evaluation])
+  const isStored = ({ train, evaluation, skipped }: PreparedData) =>
+    allExist(storage, [train, evaluation, ...(skipped ? [skipped] : [])])
 
   /**
    * Runs once per job: a resume trains on the same bytes. Missing rows are made again from the upload, if it is unchanged.
@@ -36,8 +46,10 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
   }
 
   async function prepare(job: TrainingJob, signal: AbortSignal): Promise<void> {
-    const found = (await findShared(job)) ?? (await check(job, signal))
     const before = job.preparedData
+    // A resume reads what the job has read, whatever the data set names by now.
+    const columns = before ? (before.columns ?? null) : await columnsOfKey(database, job.spec.dataKey)
+    const found = (await findShared(job, columns)) ?? (await check(job, columns, signal))
     if (before && !isSame(before, found.prepared))
       throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
     const isKept = await database.transaction(async (tx) => {
@@ -52,30 +64,44 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
   }
 
   /** Rows that another job on the same bytes has prepared. @throws ApplicationFailure when those bytes are known to be bad */
-  async function findShared({ id, datasetVersionId, spec }: TrainingJob): Promise<Found | null> {
+  async function findShared(
+    { id, datasetVersionId, spec }: TrainingJob,
+    columns: Columns | null,
+  ): Promise<Found | null> {
     const upload = await storage.stat(spec.dataKey)
     if (!upload) return null
-    const report = await database.datasets.report(datasetVersionId)
-    const isSameRead = report?.etag === upload.etag && report.reader === rowReader
-    const isCurrent = isSameRead && Date.now() - Date.parse(report.checkedAt) < badReportsCountMs
-    const problem = isCurrent ? invalidDataReason('training data', report) : null
+    const now = { etag: upload.etag, columns }
+    const known = await database.datasets.report(datasetVersionId)
+    const report = known && isReadOf(known, now) ? known : null
+    const isSkipping = spec.skipBadRows ?? false
+    const isCurrent = report && Date.now() - Date.parse(report.checkedAt) < badReportsCountMs
+    const problem = isCurrent ? trainingDataProblem(report, { isSkipping }) : null
     if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'DatasetInvalid')
     if (spec.evaluationKey !== null) return null
     const shared = await database.trainingJobs.findPreparedData(datasetVersionId, upload.etag)
-    if (!shared || shared.owner === id || shared.prepared.reader !== rowReader) return null
-    return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf(isSameRead ? report : null, null) } : null
+    if (!shared || shared.owner === id) return null
+    const { sourceEtag: etag, ...prepared } = shared.prepared
+    if (!isReadOf({ etag, ...prepared }, now)) return null
+    // Without the report nobody could tell the job which rows it leaves out.
+    if (prepared.skipped && !(isSkipping && report)) return null
+    return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf({ report, evaluation: null, isSkipping }) } : null
   }
 
   async function check(
     { id: jobId, accountId, spec, datasetVersionId }: TrainingJob,
+    columns: Columns | null,
     signal: AbortSignal,
   ): Promise<Found> {
     if ((await database.accounts.storedBytes(accountId)) >= settings.maxStoredBytes)
       throw ApplicationFailure.nonRetryable(storageFull(settings.maxStoredBytes), 'DatasetInvalid')
     try {
-      const { prepared, report, evaluation } = await datasets.prepare({ jobId, accountId, spec }, signal)
+      const { evaluationKey } = spec
+      const evaluationColumns = evaluationKey === null ? null : await columnsOfKey(database, evaluationKey)
+      const data = { jobId, accountId, spec, columns, evaluationColumns }
+      const { prepared, report, evaluation } = await datasets.prepare(data, signal)
       await database.datasets.saveReport(datasetVersionId, report)
-      return { prepared, owner: jobId, notes: notesOf(report, evaluation) }
+      const isSkipping = spec.skipBadRows ?? false
+      return { prepared, owner: jobId, notes: notesOf({ report, evaluation, isSkipping }) }
     } catch (error) {
       if (!isInvalid(error)) throw error
       if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
@@ -84,17 +110,18 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
   }
 }
 
-function notesOf(report: DatasetReport | null, evaluation: DatasetReport | null): string[] {
-  const notes = [report && unreadNote('training data', report), evaluation && unreadNote('evaluation data', evaluation)]
-  return notes.filter((note) => note !== null)
+type Checked = { report: DatasetReport | null; evaluation: DatasetReport | null; isSkipping: boolean }
+
+function notesOf({ report, evaluation, isSkipping }: Checked): Note[] {
+  const unread = [report && unreadNote('training data', report), evaluation && unreadNote('evaluation data', evaluation)]
+  const skipped = report && isSkipping ? skippedNote(report) : null
+  return [
+    ...(skipped === null ? [] : [{ reason: 'rows_skipped' as const, message: skipped }]),
+    ...unread.flatMap((message) => (message === null ? [] : [{ reason: 'fields_not_read' as const, message }])),
+  ]
 }
 
-const noteEvent = (message: string) => ({
-  kind: 'note' as const,
-  actor: 'worker',
-  reason: 'fields_not_read',
-  message,
-})
+const noteEvent = (note: Note) => ({ kind: 'note' as const, actor: 'worker', ...note })
 
 const isSame = (a: PreparedData, b: PreparedData) =>
   a.train.sha256 === b.train.sha256 && a.evaluation.sha256 === b.evaluation.sha256

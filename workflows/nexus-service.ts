@@ -11,6 +11,7 @@ export type FineTuneOrder = {
   finetune_args?: Record<string, unknown>
   gpu_config?: { gpus?: number; nodes?: number }
   custom_model_name?: string
+  skip_bad_rows?: boolean
   metadata?: Record<string, string>
 }
 /** `message` says why a job ended early with a model, as PARTIALLY COMPLETED. */

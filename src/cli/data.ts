@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { columnOptions, columnsIn, describeColumns, setColumns } from './remote/columns.ts'
 import type { Answer } from './remote/operations.ts'
 import { oneLine, pageOptions, shortTime, tellNext } from './remote/page.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
@@ -40,14 +41,25 @@ export const command: Command = {
       tellNext(page.next)
     },
   }),
+  columns: serviceVerb({
+    says: 'Shows the columns that are read, or a proposal; with --output-column it says which are read from now on.',
+    takes: { ID: '' },
+    options: { ...columnOptions, 'by-name': { says: 'read the fields by their names again' } },
+    async run({ client, args: [id = ''], values, print }) {
+      const columns = columnsIn(values)
+      if (columns || values['by-name']) {
+        const set = await setColumns(client, id, columns ?? { input: null, output: null })
+        return print(set, () => `${id} is read ${describeColumns(set.read_columns)}.`)
+      }
+      const page = await client.get('/v1/data/:dataset_id/rows', { params: { dataset_id: id }, query: { limit: '3' } })
+      print(page, () => proposalText(id, page))
+    },
+  }),
   map: serviceVerb({
     takes: { ID: '' },
     options: {
-      'output-column': { value: 'NAME', says: 'the column of the outputs in the file', required: true },
-      'input-column': {
-        value: 'NAME',
-        says: 'the column of the inputs; without it the whole text of the outputs is learned',
-      },
+      ...columnOptions,
+      'output-column': { ...columnOptions['output-column'], required: true },
       as: { value: 'ID', says: 'the id of the data set that is made (default: a new one)' },
     },
     async run({ client, args: [id = ''], values, print }) {
@@ -68,10 +80,28 @@ export const command: Command = {
 type Report = Answer<'get', '/v1/data/:dataset_id'>
 type Dataset = Answer<'get', '/v1/data'>['datasets'][number]
 type Version = Answer<'get', '/v1/data/:dataset_id/versions'>['versions'][number]
-type Row = Answer<'get', '/v1/data/:dataset_id/rows'>['rows'][number]
+type Page = Answer<'get', '/v1/data/:dataset_id/rows'>
+type Row = Page['rows'][number]
 
-function describe({ state, rows, bad_rows: bad, duplicates, errors, unread_fields: unread }: Report): string {
-  const lines = errors.map(({ line, field, reason }) => `line ${line}: ${field}: ${reason}`)
+function proposalText(id: string, { columns, read_columns: read, proposed_columns: proposed }: Page): string {
+  const has = `columns: ${columns.map((name) => JSON.stringify(name)).join(', ')}`
+  if (!proposed) return `${has}\nread: ${describeColumns(read)}`
+  const input = proposed.input === null ? '' : ` --input-column ${quotedWord(proposed.input)}`
+  const apply = `anneal data columns ${id} --output-column ${quotedWord(proposed.output)}${input}`
+  const shown = table(
+    ['LINE', 'INPUT', 'OUTPUT'],
+    proposed.rows.map(({ line, input, output }) => [String(line), oneLine(input, 60), oneLine(output, 60)]),
+  )
+  return [has, `proposed: ${describeColumns(proposed)}`, shown, `To read them so: ${apply}`].join('\n')
+}
+
+/** For a shell. */
+const quotedWord = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+function describe({ state, rows, bad_rows: bad, duplicates, error_groups: groups, unread_fields: unread }: Report): string {
+  const lines = groups.map(({ field, reason, rows, lines: [first] }) =>
+    rows === 1 ? `line ${first}: ${field}: ${reason}` : `${rows} rows, first in line ${first}: ${field}: ${reason}`,
+  )
   const left = unread.map(({ field, rows, line }) => `not read: ${field}, in ${rows} rows, first in line ${line}`)
   return [`${state}: ${rows} rows, ${bad} bad, ${duplicates} repeated`, ...lines, ...left].join('\n')
 }

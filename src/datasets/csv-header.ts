@@ -1,13 +1,33 @@
-// The first line of a CSV file: the sign between cells, and the names of the columns.
+// The first lines of a CSV file: the sign between cells, and the names of the columns.
+import { isFieldName } from './row-fields.ts'
 import { quoted } from './shown-names.ts'
 
 const separators = [',', '\t', ';', '|'] as const
 
-/** A comma wins. The names of columns that training reads have none of these signs in them. */
-export function separatorOf(firstLine: string): string {
-  const unquoted = firstLine.replaceAll(/"[^"]*"/g, '')
-  return separators.find((sign) => unquoted.includes(sign)) ?? ','
+const sampledCharacters = 64 * 1024
+const sampledLines = 20
+
+/**
+ * @param text the beginning of the file
+ * @returns the sign in the first line that divides it into names which training reads, else the sign which divides most of the
+ * next lines into as many cells as the first; of equal ones the earlier
+ */
+export function separatorOf(text: string): string {
+  const [header = '', ...lines] = text
+    .slice(0, sampledCharacters)
+    .trimStart()
+    .split(/\r?\n|\r/, sampledLines)
+  const found = separators.filter((sign) => unquoted(header).includes(sign))
+  if (found.length < 2) return found[0] ?? ','
+  const named = found.find((sign) => header.split(sign).some((name) => isFieldName(name.replaceAll('"', ''))))
+  if (named !== undefined) return named
+  const fits = (sign: string) => lines.filter((line) => cellCount(line, sign) === cellCount(header, sign)).length
+  const best = Math.max(...found.map(fits))
+  return found.find((sign) => fits(sign) === best) ?? ','
 }
+
+const unquoted = (line: string) => line.replaceAll(/"[^"]*"/g, '')
+const cellCount = (line: string, sign: string) => unquoted(line).split(sign).length
 
 /** More than any table of texts has: an object is made of each row. */
 const maxColumns = 10_000

@@ -1,5 +1,5 @@
 // Reads the rows of a CSV file with a header line. Quoted fields may contain line ends.
-import { parse as parseCsv } from 'csv-parse'
+import { parse as parseCsv, type Parser } from 'csv-parse'
 import { pipeline } from 'node:stream/promises'
 import { headerProblem, rowOf, separatorOf } from './csv-header.ts'
 import { notUtf8 } from './file-text.ts'
@@ -9,12 +9,16 @@ const batchRows = 256
 /** Large cells lie outside of the heap, so its limit does not bound a batch of them. */
 const batchBytes = 1024 * 1024
 const maxReasonCharacters = 200
-/** A header that is longer has commas in its beginning. */
-const headerCharacters = 64 * 1024
+/** What is read to find the separator: always as much, so that every reading of a file finds the same. */
+const beginningCharacters = 64 * 1024
 
-type Parsed = { record: string[]; info: { lines: number; bytes: number } }
+type Parsed = { record: string[]; info: { lines: number; bytes: number } } | BrokenRow
+type BrokenRow = { line: number; problem: string }
 
-export async function* csvRows(bytes: AsyncIterable<Buffer>, rowLimitCharacters: number): AsyncGenerator<RawRow[]> {
+export async function* csvRows(
+  bytes: AsyncIterable<Buffer>,
+  { rowLimitCharacters, tellSeparator }: { rowLimitCharacters: number; tellSeparator: (sign: string) => void },
+): AsyncGenerator<RawRow[]> {
   let broken: { problem: string } | { error: unknown } | undefined
   async function* decoded() {
     const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -27,31 +31,20 @@ export async function* csvRows(bytes: AsyncIterable<Buffer>, rowLimitCharacters:
   }
   const texts = decoded()
   const start = await beginning(texts)
-  const separator = separatorOf(/^[^\r\n]*/.exec(start.trimStart())?.[0] ?? '')
-  const parser = parseCsv({
-    delimiter: separator,
-    info: true,
-    skip_empty_lines: true,
-    relax_column_count: true,
-    max_record_size: rowLimitCharacters,
-  })
+  const separator = separatorOf(start)
+  tellSeparator(separator)
+  const parser = createParser(separator, rowLimitCharacters)
   const feeding = pipeline(prepend(start, texts), parser).catch(() => undefined)
-  let names: string[] | undefined
+  const rowIn = createRowMaker(separator)
   let batch: RawRow[] = []
   try {
     let yieldedBytes = 0
-    for await (const { record, info } of parser as AsyncIterable<Parsed>) {
-      const { lines: line, bytes: readBytes } = info
-      if (!names) {
-        names = record
-        const problem = headerProblem(names)
-        if (problem === null) continue
-        // Each row would be bad for the same reason.
-        batch.push({ line, problem })
-        break
-      }
-      if (record.every((cell) => cell === '')) continue
-      batch.push({ line, ...rowOf(names, record, separator) })
+    for await (const parsed of parser as AsyncIterable<Parsed>) {
+      const row = rowIn(parsed)
+      if (!row) continue
+      batch.push(row)
+      if ('problem' in row && row.endsReading) break
+      const readBytes = 'info' in parsed ? parsed.info.bytes : yieldedBytes
       if (batch.length < batchRows && readBytes - yieldedBytes < batchBytes) continue
       yieldedBytes = readBytes
       yield batch
@@ -61,18 +54,58 @@ export async function* csvRows(bytes: AsyncIterable<Buffer>, rowLimitCharacters:
     const reason = error instanceof Error ? error.message : 'unknown error'
     // The message quotes the cell, which may be long.
     const problem = `is not valid CSV: ${reason.slice(0, maxReasonCharacters).toWellFormed()}`
-    batch.push({ line: parser.info.lines, problem })
+    batch.push({ line: parser.info.lines, problem, endsReading: true })
   }
   await feeding
-  if (broken && 'problem' in broken) batch.push({ line: parser.info.lines, problem: broken.problem })
+  if (broken && 'problem' in broken) batch.push({ line: parser.info.lines, problem: broken.problem, endsReading: true })
   yield batch
   if (broken && 'error' in broken) throw broken.error
 }
 
-/** Reads on until the first line is complete. */
+/** The first record names the columns. Gives null for a record that is no row. */
+function createRowMaker(separator: string): (parsed: Parsed) => RawRow | null {
+  let names: string[] | undefined
+  return (parsed) => {
+    // Without a header no row can be read.
+    if ('problem' in parsed) return names ? parsed : { ...parsed, endsReading: true }
+    const { record, info } = parsed
+    const line = info.lines
+    if (names) return record.every((cell) => cell === '') ? null : { line, ...rowOf(names, record, separator) }
+    names = record
+    const problem = headerProblem(names)
+    // Each row would be bad for the same reason.
+    return problem === null ? null : { line, problem, endsReading: true }
+  }
+}
+
+const strayQuote =
+  'has a quote within a cell that does not begin with one: put quotes around the cell, and write two for each quote in it'
+
+/** Goes on after a row with a stray quote, which ends with its line. After any other error nobody knows where the next row begins. */
+function createParser(separator: string, rowLimitCharacters: number): Parser {
+  let brokenLine = 0
+  const parser = parseCsv({
+    delimiter: separator,
+    info: true,
+    skip_empty_lines: true,
+    relax_column_count: true,
+    max_record_size: rowLimitCharacters,
+    skip_records_with_error: true,
+    on_skip(error) {
+      if (error?.code !== 'INVALID_OPENING_QUOTE') throw error ?? new Error('unknown error')
+      const { lines: line } = parser.info
+      if (line === brokenLine) return
+      brokenLine = line
+      // Between the rows that the parser yields, so that rows stay in their order.
+      parser.push({ line, problem: strayQuote } satisfies BrokenRow)
+    },
+  })
+  return parser
+}
+
 async function beginning(texts: AsyncIterator<string>): Promise<string> {
   let start = ''
-  while (start.length < headerCharacters && !/[\r\n]/.test(start.trimStart())) {
+  while (start.length < beginningCharacters) {
     const next = await texts.next()
     if (next.done) break
     start += next.value

@@ -1,4 +1,5 @@
 // The formats that a row of a data set may have, and what the trainer gets from each.
+import type { Columns } from '../domain/dataset-report.ts'
 import { isPromptOfMessages, readConversation, readPromptAndCompletion } from './conversation.ts'
 import { missingColumn } from './missing-field.ts'
 import { readPair, readText } from './pair-row.ts'
@@ -34,8 +35,12 @@ export function readDatasetRow(value: unknown, unread: string[] = []): DatasetRo
 const textsOf = ({ input, output, conversation }: DatasetRow) =>
   conversation ? conversation.messages.map(({ content }) => content) : [input, output]
 
-/** The columns of a file that hold what the trainer reads. Without `input` the trainer learns the whole text of `output`. */
-export type Columns = { input: string | null; output: string }
+/** Reads one row. `unread` gets the names of fields that hold something and are not read. */
+export type ReadRow = (value: unknown, unread?: string[]) => DatasetRow | RowProblem
+
+/** @param columns null where the names of the fields say what they hold */
+export const rowReaderOf = (columns: Columns | null): ReadRow =>
+  columns === null ? readDatasetRow : (value) => readColumns(value, columns)
 
 /** Reads a row whose columns have names of their own. */
 export function readColumns(value: unknown, { input, output }: Columns): DatasetRow | RowProblem {

@@ -1,6 +1,6 @@
 // Runs in a thread: validates data sets. Reads and writes the object store itself, so that no row passes the main event loop.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
+import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
@@ -18,13 +18,13 @@ export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSourc
 
 export type DatasetTask =
   | ({ kind: 'prepare' } & DataOfJob)
-  | { kind: 'check'; key: string }
+  | { kind: 'check'; key: string; columns: Columns | null }
   | ({ kind: 'sample' } & Sample)
   | ({ kind: 'map' } & Mapping)
   | ({ kind: 'join' } & PartsToJoin)
   | PreviewTask
 
-export type PreviewTask = { kind: 'preview'; key: string; offset: number; limit: number }
+export type PreviewTask = { kind: 'preview'; key: string; columns: Columns | null; offset: number; limit: number }
 
 export type TaskAnswer =
   | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | JoinedParts | null }
@@ -51,7 +51,7 @@ function perform(task: DatasetTask) {
     case 'prepare':
       return prepareData(storage, task, settings)
     case 'check':
-      return validateDataset(storage, task.key, settings)
+      return validateDataset(storage, task, settings)
     case 'sample':
       return sampleRows(storage, task, settings)
     case 'map':

@@ -1,5 +1,5 @@
 // Works on data sets in threads, because a gigabyte of rows would block the event loop.
-import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
+import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
@@ -63,8 +63,8 @@ export function createDatasetValidator(
     join: ({ accountId, ...parts }: PartsToJoin & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'join', ...parts }, signal) as Promise<JoinedParts>,
     /** @returns null when no object has this key */
-    check: ({ accountId, key }: { accountId: string; key: string }, signal?: AbortSignal) =>
-      inThread(accountId, { kind: 'check', key }, signal) as Promise<DatasetReport | null>,
+    check: ({ accountId, ...task }: { accountId: string; key: string; columns: Columns | null }, signal?: AbortSignal) =>
+      inThread(accountId, { kind: 'check', ...task }, signal) as Promise<DatasetReport | null>,
     /** @returns null when no object has this key */
     preview: ({ accountId, ...task }: Omit<PreviewTask, 'kind'> & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'preview', ...task }, signal) as Promise<RowPreview | null>,

@@ -1,10 +1,9 @@
 // Writes the rows of a file whose columns have names of their own as rows of input and output.
-import { invalidDataReason } from '../domain/dataset-report.ts'
+import { invalidDataReason, type Columns } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
-import { readColumns, type Columns } from './dataset-row.ts'
 import { validateRows } from './validate-rows.ts'
 import { openRowWriter } from './write-rows.ts'
 
@@ -25,7 +24,7 @@ export async function mapColumns(
     const check = await validateRows(file as AsyncIterable<Buffer>, {
       limits,
       watch,
-      read: (value) => readColumns(value, columns),
+      columns,
       async use(row, _print, line) {
         const waiting = writer.write(row)
         if (waiting === undefined) return

@@ -1,23 +1,36 @@
 // Turns an upload into the data of one job: copies it, validates every row, sets evaluation rows aside, and writes the rows to
 // keys that no issued URL can write.
 import { randomUUID } from 'node:crypto'
-import { invalidDataReason, rowReader, type DatasetReport } from '../domain/dataset-report.ts'
+import {
+  invalidDataReason,
+  rowReader,
+  trainingDataProblem,
+  type BadRow,
+  type Columns,
+  type DatasetReport,
+} from '../domain/dataset-report.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import { validateRows, fingerprint } from './validate-rows.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits, type LimitWatch } from './dataset-limits.ts'
-import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
+import { isProblem, rowReaderOf, type DatasetRow } from './dataset-row.ts'
 import { readDataset } from './read-dataset.ts'
 import { createEvaluationSelection } from './select-evaluation-rows.ts'
 import type { TokenizerSource } from './token-sample.ts'
-import { openRowWriter } from './write-rows.ts'
+import { openLineWriter, openRowWriter } from './write-rows.ts'
 
+const trainingData = 'training data'
 /** Number of training rows to evaluate on when there are too few rows to set any aside. */
 const evaluatedTrainingRows = 10
 
-export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> }
+export type DataOfJob = {
+  jobId: number
+  spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey' | 'skipBadRows'>
+  columns: Columns | null
+  evaluationColumns: Columns | null
+}
 /** `evaluation`: the report on the caller's evaluation rows. */
 export type CheckedData = { prepared: PreparedData; report: DatasetReport; evaluation: DatasetReport | null }
 
@@ -32,7 +45,7 @@ type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }
  */
 export async function prepareData(
   storage: Storage,
-  { jobId, spec }: DataOfJob,
+  { jobId, spec, columns, evaluationColumns }: DataOfJob,
   { limits, tokenizer }: PrepareSettings,
 ): Promise<CheckedData> {
   const work: Work = { storage, limits, watch: createLimitWatch(limits) }
@@ -42,13 +55,21 @@ export async function prepareData(
   try {
     const uploaded = await pin(storage, spec.dataKey, pinned)
     const selection = createEvaluationSelection()
-    const report = await check(work, {
-      ...{ key: pinned, name: 'training data', of: { ...uploaded, tokenizer } },
+    const isSkipping = spec.skipBadRows ?? false
+    const rows = await validateRows(await open(storage, pinned, trainingData), {
+      ...{ limits, watch: work.watch, columns, isSkipping },
       use: (_row, print) => selection.add(print),
     })
+    const report = rows.report(uploaded, tokenizer)
+    const problem = trainingDataProblem(report, { isSkipping })
+    if (problem !== null) throw new DatasetInvalidError(problem, report)
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
-    const { files, evaluation } = await split(work, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
-    return { prepared: { ...files, sourceEtag: uploaded.etag, reader: rowReader }, report, evaluation }
+    const { evaluationKey } = spec
+    const given = evaluationKey === null ? null : { key: evaluationKey, columns: evaluationColumns }
+    const input = { pinned, columns, setAside, given, hasBadRows: report.badRowCount > 0, key }
+    const { files, evaluation } = await split(work, input)
+    const read = { sourceEtag: uploaded.etag, reader: rowReader, ...(columns && { columns }) }
+    return { prepared: { ...files, ...read }, report, evaluation }
   } finally {
     await storage.remove([pinned])
   }
@@ -66,36 +87,50 @@ async function pin(storage: Storage, from: string, to: string) {
 
 type SplitInput = {
   pinned: string
+  columns: Columns | null
+  /** Whether rows are left out. They are listed in an object of their own. */
+  hasBadRows: boolean
   setAside: Set<string>
-  evaluationKey: string | null
+  /** The evaluation rows of the caller. */
+  given: { key: string; columns: Columns | null } | null
   key: (name: string) => string
 }
 
-type SplitData = { files: Pick<PreparedData, 'train' | 'evaluation'>; evaluation: DatasetReport | null }
+type SplitData = { files: Pick<PreparedData, 'train' | 'evaluation' | 'skipped'>; evaluation: DatasetReport | null }
 
-async function split(work: Work, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<SplitData> {
+async function split(
+  work: Work,
+  { pinned, columns, hasBadRows, setAside, given, key }: SplitInput,
+): Promise<SplitData> {
   const train = openRowWriter(work.storage, key('train.jsonl'))
   const evaluation = openRowWriter(work.storage, key('evaluation.jsonl'))
-  const writtenBytes = () => train.sizeBytes() + evaluation.sizeBytes()
+  const skipped = hasBadRows ? openLineWriter(work.storage, key('skipped-rows.jsonl')) : null
+  const writers = [train, evaluation, ...(skipped ? [skipped] : [])]
+  const writtenBytes = () => writers.reduce((sum, { sizeBytes }) => sum + sizeBytes(), 0)
+  const skip = skipped ? (row: BadRow) => skipped.write(JSON.stringify(row)) : null
   try {
-    const isHeldOut = evaluationKey !== null || setAside.size > 0
-    await eachRow(work, { key: pinned, name: 'training data', writtenBytes }, (row) => {
+    const isHeldOut = given !== null || setAside.size > 0
+    await eachRow(work, { key: pinned, name: trainingData, columns, skip, writtenBytes }, (row) => {
       const isSetAside = setAside.size > 0 && setAside.has(fingerprint(row))
       if (isSetAside) return evaluation.write(row)
       const isEvaluated = !isHeldOut && evaluation.rowCount() < evaluatedTrainingRows
       return isEvaluated ? both(evaluation.write(row), train.write(row)) : train.write(row)
     })
     let report: DatasetReport | null = null
-    if (evaluationKey !== null) {
-      const source = { key: evaluationKey, name: 'evaluation data' }
-      report = await check(work, source)
-      await eachRow(work, { ...source, writtenBytes }, (row) => evaluation.write(row))
+    if (given !== null) {
+      const source = { ...given, name: 'evaluation data' }
+      report = await checkEvaluation(work, source)
+      await eachRow(work, { ...source, skip: null, writtenBytes }, (row) => evaluation.write(row))
     }
     const split: DataSplit = isHeldOut ? 'held_out' : 'train'
-    const files = { train: await train.close(), evaluation: { ...(await evaluation.close()), split } }
+    const files = {
+      train: await train.close(),
+      evaluation: { ...(await evaluation.close()), split },
+      ...(skipped && { skipped: await skipped.close() }),
+    }
     return { files, evaluation: report }
   } catch (error) {
-    await Promise.all([train.abandon(), evaluation.abandon()])
+    await Promise.all(writers.map((writer) => writer.abandon()))
     throw error
   }
 }
@@ -105,35 +140,39 @@ async function both(first: Promise<void> | undefined, second: Promise<void> | un
   await second
 }
 
-type CheckInput = {
-  key: string
-  name: string
-  use?: (row: DatasetRow, print: string) => void
-  /** Names the bytes in the report; evaluation rows have no report. */
-  of?: { etag: string; sizeBytes: number; tokenizer: TokenizerSource | null }
+/** No row is left out here: the models are compared on what the caller gave. */
+async function checkEvaluation(
+  { storage, ...bounds }: Work,
+  { key, name, columns }: { key: string; name: string; columns: Columns | null },
+): Promise<DatasetReport> {
+  const rows = await validateRows(await open(storage, key, name), { ...bounds, columns })
+  const report = rows.report({ etag: '', sizeBytes: 0 }, null)
+  const problem = invalidDataReason(name, report)
+  if (problem !== null) throw new DatasetInvalidError(problem)
+  return report
 }
 
-async function check({ storage, ...bounds }: Work, { key, name, use, of }: CheckInput): Promise<DatasetReport> {
-  const rows = await validateRows(await open(storage, key, name), { ...bounds, use })
-  const { etag, sizeBytes, tokenizer } = of ?? { etag: '', sizeBytes: 0, tokenizer: null }
-  const report = rows.report({ etag, sizeBytes }, tokenizer)
-  const problem = invalidDataReason(name, report)
-  // The report of the evaluation rows is not the report of the data set.
-  if (problem !== null) throw new DatasetInvalidError(problem, of ? report : undefined)
-  return report
+type EachInput = {
+  key: string
+  name: string
+  columns: Columns | null
+  /** Gets the bad rows; null where the check has found none. */
+  skip: ((row: BadRow) => Promise<void> | undefined) | null
+  writtenBytes: () => number
 }
 
 /** Reads a file whose rows were validated before. @throws DatasetInvalidError at a limit */
 async function eachRow(
   { storage, limits, watch }: Work,
-  { key, name, writtenBytes }: { key: string; name: string; writtenBytes: () => number },
+  { key, name, columns, skip, writtenBytes }: EachInput,
   use: (row: DatasetRow) => Promise<void> | undefined,
 ) {
+  const read = rowReaderOf(columns)
   for await (const batch of readDataset(await open(storage, key, name), limits.unpackedBytes))
     for (const raw of batch) {
-      const row = 'problem' in raw ? null : readDatasetRow(raw.value)
-      if (!row || isProblem(row)) throw new Error('a validated row is bad: its file has changed')
-      const waiting = use(row)
+      const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)
+      if (isProblem(row) && !skip) throw new Error('a validated row is bad: its file has changed')
+      const waiting = isProblem(row) ? skip?.({ line: raw.line, ...row }) : use(row)
       if (waiting === undefined) continue
       await waiting
       watch.requireRoom({ name, line: raw.line, writtenBytes: writtenBytes() })

@@ -1,11 +1,21 @@
 // Reads some rows of an upload, as the trainer would, with the reason of each bad one.
 import { plainChat } from '../domain/chat.ts'
-import type { PreviewedMessage, PreviewedRow, RowPreview, MarkedText, TemplatedRow } from '../domain/dataset-report.ts'
+import type {
+  Columns,
+  MarkedText,
+  PreviewedMessage,
+  PreviewedRow,
+  ProposedColumns,
+  RowPreview,
+  TemplatedRow,
+} from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
-import { isProblem, readDatasetRow, type Conversation } from './dataset-row.ts'
+import { isProblem, readColumns, rowReaderOf, type Conversation, type ReadRow } from './dataset-row.ts'
+import { proposeColumns } from './propose-columns.ts'
 import type { RawRow } from './raw-row.ts'
 import { readDataset } from './read-dataset.ts'
+import { isObject } from './row-fields.ts'
 import { loadTokenizer, type TokenizerSource } from './token-sample.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */
@@ -19,17 +29,23 @@ const addedCharacters = 50
 const maxColumns = 100
 const maxColumnCharacters = 256
 
+/** Rows that show what a proposal would read. */
+const proposedRows = 3
+
+type Page = { offset: number; limit: number; columns: Columns | null }
+
 /** @returns null when no object has this key */
 export async function previewRows(
   storage: Storage,
   key: string,
-  { offset, limit }: { offset: number; limit: number },
+  page: Page,
   { tokenizer }: { tokenizer: TokenizerSource | null },
 ): Promise<RowPreview | null> {
   const file = await storage.read(key)
   if (!file) return null
   try {
-    return await readPage(file, offset, limit, {
+    return await readPage(file, page, {
+      read: rowReaderOf(page.columns),
       templatedOf: createTemplating(tokenizer),
       actingIn: actingIn(tokenizer),
     })
@@ -41,34 +57,61 @@ export async function previewRows(
 
 async function readPage(
   file: AsyncIterable<Buffer>,
-  offset: number,
-  limit: number,
+  { offset, limit, columns: readColumnsOf }: Page,
   reading: Reading,
 ): Promise<RowPreview> {
   const rows: PreviewedRow[] = []
-  const columns = new Set<string>()
+  const found = createFoundColumns()
+  let separator: string | null = null
+  const answer = (next: number | null): RowPreview => {
+    const isRead = readColumnsOf !== null || rows.some(({ error }) => error === null)
+    const proposedColumns = isRead ? null : found.proposal()
+    return { rows, columns: found.names(), readColumns: readColumnsOf, separator, proposedColumns, next }
+  }
   let index = 0
-  for await (const batch of readDataset(file, reachBytes))
+  for await (const batch of readDataset(file, reachBytes, (sign) => (separator = sign)))
     for (const raw of batch) {
-      if (index >= offset && rows.length === limit) return { rows, columns: [...columns], next: index }
+      if (index >= offset && rows.length === limit) return answer(index)
       if (index >= offset) {
         rows.push({ index, ...previewOf(raw, reading) })
-        addColumns(columns, raw)
+        found.add(raw)
       }
       index += 1
     }
-  return { rows, columns: [...columns], next: null }
+  return answer(null)
 }
 
-function addColumns(columns: Set<string>, raw: RawRow) {
-  if ('problem' in raw || typeof raw.value !== 'object' || raw.value === null || Array.isArray(raw.value)) return
-  for (const name of Object.keys(raw.value))
-    if (columns.size < maxColumns && name.length <= maxColumnCharacters) columns.add(name)
+/** The columns of a page, and which of them may hold prompts and answers. */
+function createFoundColumns() {
+  const columns = new Set<string>()
+  const first: { line: number; value: Record<string, unknown> }[] = []
+
+  return {
+    add(raw: RawRow) {
+      if ('problem' in raw || !isObject(raw.value)) return
+      if (first.length < proposedRows) first.push({ line: raw.line, value: raw.value })
+      for (const name of Object.keys(raw.value))
+        if (columns.size < maxColumns && name.length <= maxColumnCharacters) columns.add(name)
+    },
+    names: () => [...columns],
+    proposal(): ProposedColumns | null {
+      const proposed = proposeColumns(
+        [...columns],
+        first.map(({ value }) => value),
+      )
+      if (!proposed) return null
+      const rows = first.flatMap(({ line, value }) => {
+        const row = readColumns(value, proposed)
+        return isProblem(row) ? [] : [{ line, input: beginning(row.input), output: beginning(row.output) }]
+      })
+      return { ...proposed, rows }
+    },
+  }
 }
 
-function previewOf(raw: RawRow, { templatedOf, actingIn }: Reading): Omit<PreviewedRow, 'index'> {
+function previewOf(raw: RawRow, { read, templatedOf, actingIn }: Reading): Omit<PreviewedRow, 'index'> {
   const { line } = raw
-  const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
+  const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)
   if (isProblem(row))
     return { line, row: null, messages: null, templated: null, specialTokens: [], isCut: false, error: row }
   const { input, output, conversation } = row
@@ -81,7 +124,7 @@ function previewOf(raw: RawRow, { templatedOf, actingIn }: Reading): Omit<Previe
   return { line, row: texts, messages, templated, specialTokens, isCut, error: null }
 }
 
-type Reading = { templatedOf: Templating; actingIn: (input: string) => string[] }
+type Reading = { read: ReadRow; templatedOf: Templating; actingIn: (input: string) => string[] }
 type Templating = (conversation: Conversation) => { templated: TemplatedRow | null; isCut: boolean }
 
 const none = { messages: null, templated: null, isCut: false }

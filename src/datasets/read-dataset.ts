@@ -17,6 +17,8 @@ const byteOrderMark = Buffer.from('\uFEFF')
 export async function* readDataset(
   file: AsyncIterable<Buffer>,
   unpackedLimitBytes: number = defaultDatasetLimits.unpackedBytes,
+  /** Gets the sign between the cells of a file that has cells. */
+  tellSeparator: (sign: string) => void = () => undefined,
 ): AsyncGenerator<RawRow[]> {
   const bytes = textOfFile(file, unpackedLimitBytes)[Symbol.asyncIterator]()
   let line = 1
@@ -24,7 +26,8 @@ export async function* readDataset(
     const start = await readStart(bytes)
     const whole = prepend(start, bytes)
     const sign = String.fromCharCode(start.find(isVisible) ?? 0)
-    const rows = sign === '[' ? arrayRows(whole) : sign === '{' ? lineRows(whole) : csvRows(whole, rowLimitBytes)
+    const ofCells = { rowLimitCharacters: rowLimitBytes, tellSeparator }
+    const rows = sign === '[' ? arrayRows(whole) : sign === '{' ? lineRows(whole) : csvRows(whole, ofCells)
     if (sign === '\0') return
     for await (const batch of rows) {
       line = batch.at(-1)?.line ?? line
@@ -32,7 +35,7 @@ export async function* readDataset(
     }
   } catch (error) {
     if (!(error instanceof FileTextError)) throw error
-    yield [{ line, problem: error.message }]
+    yield [{ line, problem: error.message, endsReading: true }]
   }
 }
 
@@ -77,7 +80,7 @@ async function* lineRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]>
     waiting.push(Buffer.from(chunk.subarray(end + 1)))
     waitingBytes += chunk.length - end - 1
     if (waitingBytes > rowLimitBytes) {
-      yield [{ line, problem: rowTooLong }]
+      yield [{ line, problem: rowTooLong, endsReading: true }]
       return
     }
   }
@@ -118,7 +121,7 @@ async function* arrayRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]
   for await (const chunk of bytes) {
     if (isClosed) {
       if (chunk.some((byte) => byte > 0x20))
-        yield [{ line: reader?.line() ?? 1, problem: 'is text after the end of the JSON array' }]
+        yield [{ line: reader?.line() ?? 1, problem: 'is text after the end of the JSON array', endsReading: true }]
       return
     }
     const from = reader ? 0 : chunk.indexOf('[') + 1
@@ -128,11 +131,12 @@ async function* arrayRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<RawRow[]
     isClosed = end !== -1
     const rows: RawRow[] = []
     for (const { line, bytes: element } of found) readText(element, line, rows)
-    if (reader.waitingBytes() > rowLimitBytes) rows.push({ line: reader.line(), problem: rowTooLong })
+    if (reader.waitingBytes() > rowLimitBytes) rows.push({ line: reader.line(), problem: rowTooLong, endsReading: true })
     yield rows
     if (reader.waitingBytes() > rowLimitBytes) return
   }
-  if (!isClosed) yield [{ line: reader?.line() ?? 1, problem: 'the JSON array is not closed: the file looks cut off' }]
+  const cutOff = 'the JSON array is not closed: the file looks cut off'
+  if (!isClosed) yield [{ line: reader?.line() ?? 1, problem: cutOff, endsReading: true }]
 }
 
 async function* prepend(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

@@ -32,6 +32,9 @@ const names = new Map<string, FieldName>([
 ])
 const longestName = 32
 
+/** Whether a form of rows has a field of this name. */
+export const isFieldName = (name: string) => names.has(name.trim().toLowerCase())
+
 /** `key`: the name as the row writes it. */
 export type Field = { key: string; value: unknown }
 

@@ -1,7 +1,7 @@
 // Chooses the rows of an evaluation and writes them, in chunks, to a key that no issued URL can write.
 import { Readable } from 'node:stream'
 import { layOut, type ChunkLocation } from '../domain/chunk-layout.ts'
-import { invalidDataReason } from '../domain/dataset-report.ts'
+import { invalidDataReason, type Columns } from '../domain/dataset-report.ts'
 import type { EvaluatedRow } from '../domain/model-evaluation.ts'
 import type { Storage } from '../storage/storage.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
@@ -9,7 +9,7 @@ import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
 import type { DatasetRow } from './dataset-row.ts'
 import { validateRows } from './validate-rows.ts'
 
-export type Sample = { dataKey: string; maxRows: number; key: string }
+export type Sample = { dataKey: string; columns: Columns | null; maxRows: number; key: string }
 export type SampledRows = { rowCount: number; sizeBytes: number; chunks: ChunkLocation[] }
 
 /** Characters of the chosen rows, which are in memory at once. */
@@ -18,7 +18,7 @@ const maxCharacters = 16 * 1024 * 1024
 /** Reads every row, so that a bad one is found. @throws DatasetInvalidError */
 export async function sampleRows(
   storage: Storage,
-  { dataKey, maxRows, key }: Sample,
+  { dataKey, columns, maxRows, key }: Sample,
   { limits }: { limits: DatasetLimits },
 ): Promise<SampledRows> {
   const file = await storage.read(dataKey)
@@ -28,6 +28,7 @@ export async function sampleRows(
   const check = await validateRows(file as AsyncIterable<Buffer>, {
     limits,
     watch,
+    columns,
     use: (row, print) => selection.add(row, print),
   })
   const problem = invalidDataReason('data set', check.report({ etag: '', sizeBytes: 0 }, null))

@@ -1,7 +1,8 @@
 // Validates a data set: reads, counts and measures every row, in constant memory.
 import { hash } from 'node:crypto'
-import { rowReader, type BadRow, type DatasetReport } from '../domain/dataset-report.ts'
-import { isProblem, readDatasetRow, type DatasetRow, type RowProblem } from './dataset-row.ts'
+import { rowReader, type BadRow, type Columns, type DatasetReport } from '../domain/dataset-report.ts'
+import { createBadRowGroups } from './bad-row-groups.ts'
+import { isProblem, rowReaderOf, type DatasetRow, type ReadRow } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
@@ -18,8 +19,11 @@ export const fingerprint = ({ input, output }: DatasetRow) =>
 
 type RowValidation = ReturnType<typeof createRowValidation>
 
-function createRowValidation(read: ReadRow) {
+function createRowValidation(columns: Columns | null) {
+  const read = rowReaderOf(columns)
   const badRows: BadRow[] = []
+  const badRowGroups = createBadRowGroups()
+  let unreadRest: BadRow | null = null
   const inputLength = createLengthHistogram()
   const outputLength = createLengthHistogram()
   const prints = createFingerprintSet()
@@ -42,7 +46,10 @@ function createRowValidation(read: ReadRow) {
       if (isProblem(row)) {
         badRowCount++
         if (row.reason === 'is empty') emptyOutputCount++
-        if (badRows.length < maxListedBadRows) badRows.push({ line: raw.line, ...row })
+        const bad = { line: raw.line, ...row }
+        if (badRows.length < maxListedBadRows) badRows.push(bad)
+        badRowGroups.add(bad)
+        if ('problem' in raw && raw.endsReading) unreadRest = bad
         return null
       }
       if (unread.length > 0) unreadFields.add(unread, raw.line)
@@ -57,10 +64,13 @@ function createRowValidation(read: ReadRow) {
 
     report: (of: { etag: string; sizeBytes: number }, tokenizer: TokenizerSource | null): DatasetReport => ({
       ...of,
+      ...(columns && { columns }),
       reader: rowReader,
       rowCount,
       badRowCount,
       badRows,
+      badRowGroups: badRowGroups.list(),
+      unreadRest,
       unreadFields: unreadFields.list(),
       duplicateCount,
       emptyOutputCount,
@@ -72,33 +82,32 @@ function createRowValidation(read: ReadRow) {
   }
 }
 
-type ReadRow = (value: unknown, unread: string[]) => DatasetRow | RowProblem
-
 type Reading = {
   limits: DatasetLimits
   watch: LimitWatch
-  /** The known formats of rows when absent. */
-  read?: ReadRow
-  /** Gets the rows before the first bad one, as nothing is trained on a bad file. Reading waits for its promise. */
+  columns: Columns | null
+  /** Whether good rows are used although others are bad. */
+  isSkipping?: boolean
+  /** Gets the good rows before the first bad one, or all of them. Reading waits for its promise. */
   use?: ((row: DatasetRow, print: string, line: number) => Promise<void> | undefined | void) | undefined
 }
 
 /** Reads the file once and reports all bad rows. Stops at the limit of time, which counts as a bad row. */
 export async function validateRows(
   file: AsyncIterable<Buffer>,
-  { limits, watch, use, read = readDatasetRow }: Reading,
+  { limits, watch, columns, use, isSkipping = false }: Reading,
 ): Promise<RowValidation> {
-  const check = createRowValidation(read)
+  const check = createRowValidation(columns)
   for await (const batch of readDataset(file, limits.unpackedBytes)) {
     for (const raw of batch) {
       const good = check.add(raw)
-      if (!use || !good || check.badRowCount() > 0) continue
+      if (!use || !good || (check.badRowCount() > 0 && !isSkipping)) continue
       const waiting = use(good.row, good.print, raw.line)
       if (waiting) await waiting
     }
     const problem = watch.timeProblem()
     if (problem === null) continue
-    check.add({ line: batch.at(-1)?.line ?? 1, problem })
+    check.add({ line: batch.at(-1)?.line ?? 1, problem, endsReading: true })
     break
   }
   return check

@@ -15,6 +15,12 @@ export const lineOf = ({ input, output, conversation }: DatasetRow) =>
 
 /** Writes rows as JSON Lines to an object and hashes them. The object exists only after `close`. */
 export function openRowWriter(storage: Storage, key: string) {
+  const writer = openLineWriter(storage, key)
+  return { ...writer, write: (row: DatasetRow) => writer.write(lineOf(row)) }
+}
+
+/** Writes lines, which hold no line end. */
+export function openLineWriter(storage: Storage, key: string) {
   const stream = new PassThrough({ highWaterMark: 1 << 20 })
   const hash = createHash('sha256')
   let batch = ''
@@ -38,8 +44,8 @@ export function openRowWriter(storage: Storage, key: string) {
     /** Bytes handed to the store so far. */
     sizeBytes: () => sizeBytes,
     /** @returns a promise to wait for when the store is slower than the caller */
-    write(row: DatasetRow): Promise<void> | undefined {
-      batch += `${lineOf(row)}\n`
+    write(line: string): Promise<void> | undefined {
+      batch += `${line}\n`
       rowCount++
       return batch.length > batchCharacters ? flush() : undefined
     },

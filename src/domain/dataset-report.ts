@@ -19,23 +19,35 @@ export type TokenLengths = {
 
 export type BadRow = { line: number; field: string; reason: string }
 
+/** Bad rows with the same reason. `lines`: those of the first five. */
+export type BadRowGroup = { field: string; reason: string; rowCount: number; lines: number[] }
+
+/** The columns of a file that hold what the trainer reads. Without `input` the trainer learns the whole text of `output`. */
+export type Columns = { input: string | null; output: string }
+
 /** A field that holds something in some rows, and that training does not read. `line`: the first such row. */
 export type UnreadField = { field: string; rows: number; line: number }
 
 /** Counts the changes of how rows are read. Reports and prepared rows of another number are not used again. */
-export const rowReader = 3
+export const rowReader = 4
 
 export type DatasetReport = {
   /** `rowReader` of the release that made the report. */
   reader: number
   /** The object store's ETag of the checked bytes. */
   etag: string
+  /** The columns that were read; absent where the names of the fields say what they hold. */
+  columns?: Columns
   /** Size of the upload. */
   sizeBytes: number
   rowCount: number
   badRowCount: number
   /** The first 100 bad rows. */
   badRows: BadRow[]
+  /** All bad rows by their reasons, the first ones first. At most 50 reasons, and one group for all others. */
+  badRowGroups: BadRowGroup[]
+  /** Why the rest of the file was not read; null when the file was read to its end. The last bad row. */
+  unreadRest: BadRow | null
   /** Counted in good rows. At most 50 names, and one entry for all others. */
   unreadFields: UnreadField[]
   /** Rows equal to an earlier row; counted among the first three million different rows. */
@@ -89,26 +101,87 @@ export type PreviewedMessage = LearnedText & { role: string }
 /** With an `error` of the template there are no sequences. */
 export type TemplatedRow = { model: string; sequences: MarkedText[][]; error: string | null }
 
-/** `columns`: the names of the fields that these rows have. `next` is the index of the next row; null at the end. */
-export type RowPreview = { rows: PreviewedRow[]; columns: string[]; next: number | null }
+/** Columns that may hold prompts and answers, and up to three rows as they would be read. */
+export type ProposedColumns = Columns & { rows: { line: number; input: string; output: string }[] }
 
-const badRowsInMessage = 5
-
-/** @returns why the data cannot be trained on, or null when it can */
-export function invalidDataReason(name: string, { rowCount, badRowCount, badRows }: DatasetReport): string | null {
-  if (rowCount === 0) return `The ${name} has no rows.`
-  if (badRowCount === 0) return null
-  const listed = badRows.slice(0, badRowsInMessage).map((row, index) => sentenceOf(row, badRows[index - 1]))
-  const more = badRowCount > badRowsInMessage ? `; and ${badRowCount - badRowsInMessage} more` : ''
-  return `The ${name} cannot be used: ${badRowCount} of ${rowCount} rows are bad: ${listed.join('; ')}${more}.`
+export type RowPreview = {
+  rows: PreviewedRow[]
+  /** The names of the fields that these rows have. */
+  columns: string[]
+  /** The columns that were read; null where the names of the fields say what they hold. */
+  readColumns: Columns | null
+  /** The sign between the cells of a file that has cells. */
+  separator: string | null
+  /** Null unless no row of the page can be read by the names of its fields. */
+  proposedColumns: ProposedColumns | null
+  /** The index of the next row; null at the end. */
+  next: number | null
 }
 
-const longReason = 80
+/** Whether a report or prepared rows tell what reading this upload would give. */
+export const isReadOf = (
+  found: Pick<DatasetReport, 'etag' | 'reader' | 'columns'>,
+  { etag, columns }: { etag: string; columns: Columns | null },
+): boolean =>
+  found.etag === etag &&
+  found.reader === rowReader &&
+  found.columns?.input === columns?.input &&
+  found.columns?.output === columns?.output
 
-/** A long reason is said once. */
-function sentenceOf({ line, field, reason }: BadRow, before: BadRow | undefined): string {
-  const isSame = before?.field === field && before.reason === reason && reason.length > longReason
-  return `line ${line}: ${isSame ? 'the same' : `${field}: ${reason}`}`
+/** @returns why no job can read the data, or null when every row is good */
+export function invalidDataReason(name: string, report: DatasetReport): string | null {
+  const { rowCount, badRowCount } = report
+  if (rowCount === 0) return `The ${name} has no rows.`
+  if (badRowCount === 0) return null
+  return `The ${name} cannot be used: ${badRowCount} of ${rowCount} rows are bad: ${badRowsText(report)}.`
+}
+
+/** Every row that a job leaves out is listed in one object. */
+export const maxSkippedRows = 100_000
+
+/** @returns why a job cannot train on the data, or null when it can */
+export function trainingDataProblem(report: DatasetReport, { isSkipping }: { isSkipping: boolean }): string | null {
+  const problem = invalidDataReason('training data', report)
+  if (problem === null || report.rowCount === 0) return problem
+  const refusal = skippingRefusal(report)
+  if (!isSkipping) {
+    if (refusal !== null) return problem
+    const left = report.rowCount - report.badRowCount
+    return `${problem} Mend the file, or set skip_bad_rows to train on the other ${counted(left, 'row')}.`
+  }
+  return refusal && `The training data cannot be used, even without its bad rows: ${refusal}`
+}
+
+/** @returns why a job cannot leave out the bad rows, or null when it can */
+export function skippingRefusal(report: DatasetReport): string | null {
+  const { rowCount, badRowCount, unreadRest } = report
+  if (rowCount === 0) return 'it has no rows.'
+  if (unreadRest) return `${badRowText(unreadRest)}, and the rows after this line were not read.`
+  if (badRowCount === rowCount) return `no good row remains: ${badRowsText(report)}.`
+  if (badRowCount > maxSkippedRows)
+    return `${badRowCount} of ${rowCount} rows are bad, and a job leaves out at most ${maxSkippedRows}: ${badRowsText(report)}.`
+  return null
+}
+
+/** @returns what an event says about the rows that a job leaves out, or null when there are none */
+export function skippedNote(report: Pick<DatasetReport, 'rowCount' | 'badRowCount' | 'badRowGroups'>): string | null {
+  const { rowCount, badRowCount } = report
+  if (badRowCount === 0) return null
+  const are = badRowCount === 1 ? 'is' : 'are'
+  return `${badRowCount} of ${counted(rowCount, 'row')} ${are} left out, because skip_bad_rows is set: ${badRowsText(report)}.`
+}
+
+const groupsInMessage = 5
+const badRowText = ({ line, field, reason }: BadRow) => `line ${line}: ${field}: ${reason}`
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** Says each reason once, with its first line and the number of its rows. */
+function badRowsText({ badRowGroups: groups }: Pick<DatasetReport, 'badRowGroups'>): string {
+  const listed = groups.slice(0, groupsInMessage).map(({ rowCount, lines: [line = 0], ...of }) => {
+    return badRowText({ line, ...of }) + (rowCount === 1 ? '' : ` (${rowCount} rows)`)
+  })
+  const more = groups.slice(groupsInMessage).reduce((sum, { rowCount }) => sum + rowCount, 0)
+  return listed.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
 const unreadInMessage = 5

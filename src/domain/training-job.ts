@@ -1,6 +1,7 @@
 // Training jobs, their attempts, artifacts and events.
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
+import type { Columns } from './dataset-report.ts'
 import type { Grader } from './grader.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
@@ -19,6 +20,8 @@ export type TrainingSpec = {
   dataKey: string
   /** Key of the caller's evaluation rows; null evaluates on rows that the preparation sets aside. */
   evaluationKey: string | null
+  /** Bad training rows are left out. A bad row fails the job when absent. */
+  skipBadRows?: true
   /** How the model is evaluated; absent fields have their defaults. */
   evaluation?: EvaluationSettings
   /** Stored with the job and returned with it. */
@@ -48,6 +51,10 @@ export type DataFile = { key: string; sizeBytes: number; sha256: string; rowCoun
 export type PreparedData = {
   train: DataFile
   evaluation: DataFile & { split: DataSplit }
+  /** The rows that are left out, a `BadRow` a line; absent when there are none. */
+  skipped?: DataFile
+  /** The columns that were read; absent where the names of the fields say what they hold. */
+  columns?: Columns
   /** ETag of the upload that the rows come from. */
   sourceEtag: string
   /** `rowReader` of the release that read them. */

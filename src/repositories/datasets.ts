@@ -1,5 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import type { DatasetReport, ListedDataset, ListedVersion } from '../domain/dataset-report.ts'
+import type { Columns, DatasetReport, ListedDataset, ListedVersion } from '../domain/dataset-report.ts'
 import type { FilePurpose } from '../domain/file-purpose.ts'
 import type { Connection } from './connection.ts'
 import { hiddenDatasets, listDatasets, listVersions } from './dataset-statements.ts'
@@ -183,6 +183,16 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
     return (version?.report ?? null) as DatasetReport | null
   },
 
+  /** The columns that are read; null where the names of the fields say what they hold. */
+  async columns(id: string): Promise<Columns | null> {
+    const version = await db.datasetVersion.findUnique({ where: { id }, select: { columns: true } })
+    return (version?.columns ?? null) as Columns | null
+  },
+
+  async setColumns(id: string, columns: Columns | null) {
+    await db.datasetVersion.updateMany({ where: { id, ...notHidden }, data: { columns: columns ?? Prisma.DbNull } })
+  },
+
   async saveReport(id: string, report: DatasetReport) {
     await db.datasetVersion.updateMany({ where: { id }, data: { report } })
   },
@@ -224,6 +234,7 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       data: {
         datasetId: hiddenDatasets + id,
         report: Prisma.DbNull,
+        columns: Prisma.DbNull,
         announcedRows: null,
         sizeBytes: null,
         uploadBytes: null,

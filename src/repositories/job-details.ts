@@ -27,6 +27,9 @@ export type JobDetails = Pick<
     /** Null before the data is checked. */
     trainRows: number | null
     checkedRows: number | null
+    skipsBadRows: boolean
+    /** Null before the data is checked. */
+    skippedRows: number | null
     /** Training rows that were longer than max_length. Null before the trainer has counted them. */
     truncatedRows: number | null
     estimatedTokens: number | null
@@ -100,7 +103,9 @@ const describeJobs: Statement = {
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
       coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",
       j.current_attempt as "attemptCount", (j.prepared_data->'train'->>'rowCount')::int as "trainRows",
-      (v.report->>'rowCount')::int as "checkedRows",
+      (v.report->>'rowCount')::int as "checkedRows", coalesce((j.spec->>'skipBadRows')::boolean, false) as "skipsBadRows",
+      case when j.prepared_data is not null then coalesce((j.prepared_data->'skipped'->>'rowCount')::int, 0) end
+        as "skippedRows",
       case when v.report->'tokenLength'->>'tokenizer' = j.base_model
         then (v.report->'tokenLength'->>'estimatedTotal')::float8 end as "estimatedTokens",
       (select truncated_rows from attempts where job_id = j.id and truncated_rows is not null order by number desc limit 1)
@@ -144,7 +149,8 @@ const listPastJobs: Statement = {
       join dataset_versions v on v.id = j.dataset_version_id
       join attempts a on a.job_id = j.id and a.number = 1 and a.claimed_at is not null
       cross join lateral (
-        select (v.report->'tokenLength'->>'estimatedTotal')::float8 / (v.report->>'rowCount')::float8 as tokens,
+        select (v.report->'tokenLength'->>'estimatedTotal')::float8
+            / nullif((v.report->>'rowCount')::float8 - (v.report->>'badRowCount')::float8, 0) as tokens,
           (j.args->>'max_length')::float8 as max_tokens) row
       cross join lateral (select step, at from training_steps where job_id = j.id order by step limit 1) first
       cross join lateral (

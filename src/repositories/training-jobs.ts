@@ -190,7 +190,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return new Map(
       jobs.map(({ id, preparedData }) => {
         const data = preparedData as unknown as PreparedData | null
-        return [id, data ? [data.train.key, data.evaluation.key] : []]
+        return [id, data ? preparedKeys(data) : []]
       }),
     )
   },
@@ -242,6 +242,9 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return held.length === 1
   },
 })
+
+const preparedKeys = ({ train, evaluation, skipped }: PreparedData) =>
+  [train, evaluation, ...(skipped ? [skipped] : [])].map(({ key }) => key)
 
 const firstPair = (metadata: Record<string, string>): [string, string] => Object.entries(metadata)[0] ?? ['', '']
 

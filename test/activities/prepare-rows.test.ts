@@ -12,10 +12,14 @@ type World = {
   storedBytes?: number
   reader?: number
   unreadFields?: object[]
+  /** The rows that a job with skip_bad_rows leaves out. */
+  badRowCount?: number
 }
 
 /** A store and tables in memory with jobs of one account on one upload. */
-function world({ prepare, report = null, storedBytes = 99, reader = rowReader, unreadFields = [] }: World = {}) {
+function world(given: World = {}) {
+  const { prepare, storedBytes = 99, reader = rowReader, unreadFields = [], badRowCount = 0 } = given
+  let { report = null } = given
   const kept = new Map<number, PreparedData>()
   const stored = new Map([['upload', { etag: 'e', sizeBytes: 9 }]])
   const removed = new Set<number>()
@@ -23,8 +27,12 @@ function world({ prepare, report = null, storedBytes = 99, reader = rowReader, u
   const rows = (jobId: number, sha256 = 'h') => {
     const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 1, sha256, rowCount: 1 }
     stored.set(file.key, { etag: 'x', sizeBytes: 1 })
-    return { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e', reader }
+    const skipped = badRowCount > 0 && { skipped: { ...file, rowCount: badRowCount } }
+    return { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e', reader, ...skipped }
   }
+  const badRowGroups =
+    badRowCount > 0 ? [{ field: 'output', reason: 'is empty', rowCount: badRowCount, lines: [3] }] : []
+  const found = { etag: 'e', reader, rowCount: 9, badRowCount, badRowGroups, unreadRest: null, unreadFields }
   const notes: [jobId: number, message: string][] = []
   const jobEvents = {
     add: async (jobId: number, ...events: { message: string }[]) =>
@@ -55,7 +63,7 @@ function world({ prepare, report = null, storedBytes = 99, reader = rowReader, u
         await prepare?.(jobId)
         return {
           prepared: rows(jobId),
-          report: { etag: 'e', reader, rowCount: 1, badRowCount: 0, unreadFields },
+          report: { ...found, checkedAt: new Date().toISOString() },
           evaluation: null,
         }
       },
@@ -109,13 +117,14 @@ test('a job whose rows are gone gets the same rows again, or none', async () => 
 })
 
 test('an upload that was just found bad is not checked again', async () => {
-  const badRows = [{ line: 3, field: 'output', reason: 'is missing' }]
+  const badRowGroups = [{ field: 'output', reason: 'is missing', rowCount: 1, lines: [3] }]
   const report = {
     etag: 'e',
     reader: rowReader,
     rowCount: 3,
     badRowCount: 1,
-    badRows,
+    badRowGroups,
+    unreadRest: null,
     checkedAt: new Date().toISOString(),
   }
   const { run, checks } = world({ report })
@@ -165,4 +174,21 @@ test('rows and reports of a release that read rows in another way are not used a
   await run(1)
   await run(2)
   assert.equal(checks(), 2)
+})
+
+test('a job that leaves out bad rows is told which, and shares them only with jobs that leave them out too', async () => {
+  const { run, kept, notes, checks } = world({ badRowCount: 2 })
+  const skipping = { spec: { dataKey: 'upload', evaluationKey: null, skipBadRows: true } }
+  await run(1, skipping)
+  await run(2, skipping)
+  assert.deepEqual([kept.get(2)?.skipped?.key, checks()], ['jobs/1/data/rows', 1])
+  const said = '2 of 9 rows are left out, because skip_bad_rows is set: line 3: output: is empty (2 rows).'
+  assert.deepEqual(notes, [
+    [1, said],
+    [2, said],
+  ])
+  await assert.rejects(
+    run(3),
+    /2 of 9 rows are bad: line 3: output: is empty \(2 rows\)\. Mend the file, or set skip_bad_rows to train on the other 7 rows\./,
+  )
 })

@@ -17,6 +17,8 @@ async function read(file: string) {
 
 const cells = (count: number, columns: string, sign = '","') =>
   `row: has ${count} cells, and the first line names ${columns}: put quotes around a text that contains ${sign}`
+const strayQuote =
+  'row: has a quote within a cell that does not begin with one: put quotes around the cell, and write two for each quote in it'
 const cases: Record<string, [file: string, rows: Awaited<ReturnType<typeof read>>]> = {
   'an unquoted comma': [
     'input,output\nHello, you,b\nc,d\n',
@@ -56,6 +58,15 @@ const cases: Record<string, [file: string, rows: Awaited<ReturnType<typeof read>
   'quoted names and semicolons': ['"input";"output"\r\n"a;b";c\r\n', [[2, ['a;b', 'c']]]],
   tabs: ['\n\ninput\toutput\na\tb;c\n', [[4, ['a', 'b;c']]]],
   bars: ['input|output\na|b\n', [[2, ['a', 'b']]]],
+  'a quote within a cell, before and after good rows': [
+    'input,output\na,b\nc,d "e" "f"\ng,"h ""i"" "\n',
+    [
+      [2, ['a', 'b']],
+      [3, strayQuote],
+      [4, ['g', 'h "i" ']],
+    ],
+  ],
+  'a quote within a name': ['input,out"put"\na,b\n', [[1, strayQuote]]],
   'a comma beside another sign': ['input,output\na;b,c|d\n', [[2, ['a;b', 'c|d']]]],
   'names with capitals and blanks': ['Input, Output \na, b\n', [[2, ['a', ' b']]]],
 }
@@ -82,4 +93,25 @@ test('a CSV file without a header, or with other names, is refused with the name
 test('a broken cell is not quoted at length', async () => {
   const [[, reason] = []] = await read(`input,output\n${'x'.repeat(10_000)}"y,z\n`)
   assert.ok(String(reason).length < 250)
+})
+
+test('the separator is the sign that divides the most lines as it divides the first one', async () => {
+  const columnsOf = async (file: string) => {
+    const [raw] = (await Array.fromAsync(readDataset(Readable.from([Buffer.from(file)])))).flat()
+    return raw && 'value' in raw ? Object.keys(raw.value as object) : raw
+  }
+  const german = 'Frage;Antwort, kurz\nWo?;Hier, da und dort.\nWer?;Ich.\n'
+  assert.deepEqual(await columnsOf(german), ['Frage', 'Antwort, kurz'])
+  const bars = 'name, first|what|x;y\nAnn|one|a\nBob, junior|two|b\n'
+  assert.deepEqual(await columnsOf(bars), ['name, first', 'what', 'x;y'])
+  // A name that training reads decides, whatever the texts hold.
+  assert.deepEqual(await columnsOf('input,output;long\na;b,c\na;b,c\n'), ['input', 'output;long'])
+})
+
+test('a file that ends within a quote, or has no good header, says that its rest was not read', async () => {
+  for (const file of ['input,output\na,b\n"c,d\ne,f\n', 'in"put"\na\n', 'input,input\na,b\n']) {
+    const raws = (await Array.fromAsync(readDataset(Readable.from([Buffer.from(file)])))).flat()
+    const last = raws.at(-1)
+    assert.ok(last && 'problem' in last && last.endsReading, file)
+  }
 })

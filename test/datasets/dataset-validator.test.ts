@@ -4,6 +4,7 @@ import { createDatasetValidator } from '../../src/datasets/dataset-validator.ts'
 
 /** Nobody listens there. */
 const store = { endpoint: 'http://127.0.0.1:1', region: 'here', bucket: 'bucket', accessKey: 'a', secretKey: 's' }
+const columns = null
 let started = 0
 const count = () => void started++
 process.on('worker', count)
@@ -15,19 +16,19 @@ test('concurrent checks share four reused threads, two for each account; an aban
   const giveUp = new AbortController()
   const refused = (check: Promise<unknown>) => assert.rejects(check, /ECONNREFUSED/)
   const checks = Array.from({ length: 12 }, (_, key) =>
-    refused(checker.check({ accountId: String(key % 3), key: String(key) })),
+    refused(checker.check({ accountId: String(key % 3), key: String(key), columns })),
   )
-  const waiting = assert.rejects(checker.check({ accountId: '0', key: 'waits' }, giveUp.signal), reason)
+  const waiting = assert.rejects(checker.check({ accountId: '0', key: 'waits', columns }, giveUp.signal), reason)
   giveUp.abort(reason)
   await Promise.all([...checks, waiting])
   assert.equal(started, 4)
 
   const stopping = new AbortController()
-  const stopped = assert.rejects(checker.check({ accountId: '0', key: 'runs' }, stopping.signal), reason)
+  const stopped = assert.rejects(checker.check({ accountId: '0', key: 'runs', columns }, stopping.signal), reason)
   // It has been asked by then, and cannot have answered.
   for (let turn = 0; turn < 20; turn++) await Promise.resolve()
   stopping.abort(reason)
   await stopped
-  await refused(checker.check({ accountId: '0', key: 'another' }))
+  await refused(checker.check({ accountId: '0', key: 'another', columns }))
   assert.equal(started, 4)
 })

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { defaultDatasetLimits } from '../../src/datasets/dataset-limits.ts'
-import type { Columns } from '../../src/datasets/dataset-row.ts'
+import type { Columns } from '../../src/domain/dataset-report.ts'
 import { mapColumns } from '../../src/datasets/map-columns.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { defaultDatasetLimits } from '../../src/datasets/dataset-limits.ts'
 import { prepareData } from '../../src/datasets/prepare-data.ts'
-import { rowReader } from '../../src/domain/dataset-report.ts'
+import { rowReader, type Columns } from '../../src/domain/dataset-report.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 /** Prepares an upload in a store in memory. */
@@ -13,6 +13,7 @@ async function prepare(
   upload: string | Buffer,
   limits: Partial<typeof defaultDatasetLimits> = {},
   evaluationKey: string | null = null,
+  { columns = null, ...more }: { columns?: Columns | null; skipBadRows?: true } = {},
 ) {
   const objects = new Map<string, Buffer>([
     ['upload', Buffer.from(upload)],
@@ -33,7 +34,8 @@ async function prepare(
     },
   } as unknown as Storage
   const settings = { limits: { ...defaultDatasetLimits, ...limits }, tokenizer: null }
-  const job = { jobId: 1, spec: { dataKey: 'upload', evaluationKey } }
+  const spec = { dataKey: 'upload', evaluationKey, ...more }
+  const job = { jobId: 1, spec, columns, evaluationColumns: null }
   const { prepared, report, evaluation: evaluationReport } = await prepareData(storage, job, settings)
   const lines = (key: string) => (objects.get(key) ?? assert.fail('missing')).toString().trimEnd().split('\n')
   return {
@@ -42,6 +44,7 @@ async function prepare(
     prepared,
     train: lines(prepared.train.key),
     evaluation: lines(prepared.evaluation.key),
+    skipped: prepared.skipped && lines(prepared.skipped.key),
     objects,
   }
 }
@@ -122,4 +125,47 @@ test('fields that are not read are counted in the reports on the rows to train a
   const many = Array.from({ length: 300 }, (_, at) => ({ input: 'a', output: 'b', [`f${at}`]: 1 }))
   const { unreadFields } = (await prepare(lines(many))).report
   assert.deepEqual([unreadFields.length, unreadFields.at(-1)], [51, { field: '(more fields)', rows: 250, line: 51 }])
+})
+
+const sheet = 'Nr;Frage;Antwort\n1;Wo?;Hier.\n2;Wann?;\n3;Warum?;Darum; oder so.\n4;Wer?;Ich.\n'
+const columns = { input: 'Frage', output: 'Antwort' }
+const parsed = (text: string) => JSON.parse(text) as unknown
+
+test('a job that leaves out bad rows trains on the others, and lists each one that it left out with its line', async () => {
+  const given = { columns, skipBadRows: true } as const
+  const { prepared, report, train, evaluation, skipped } = await prepare(sheet, {}, null, given)
+  assert.deepEqual(train.map(parsed), [
+    { input: 'Wo?', output: 'Hier.' },
+    { input: 'Wer?', output: 'Ich.' },
+  ])
+  assert.deepEqual(evaluation, train)
+  const tooMany = 'has 4 cells, and the first line names 3 columns: put quotes around a text that contains ";"'
+  assert.deepEqual(skipped?.map(parsed), [
+    { line: 3, field: 'Antwort', reason: 'is empty' },
+    { line: 4, field: 'row', reason: tooMany },
+  ])
+  assert.deepEqual([prepared.train.rowCount, prepared.skipped?.rowCount, prepared.columns], [2, 2, columns])
+  assert.deepEqual([report.rowCount, report.badRowCount, report.columns], [4, 2, columns])
+  assert.deepEqual(report.badRowGroups, [
+    { field: 'Antwort', reason: 'is empty', rowCount: 1, lines: [3] },
+    { field: 'row', reason: tooMany, rowCount: 1, lines: [4] },
+  ])
+  await assert.rejects(prepare(sheet, {}, null, { columns }), /2 of 4 rows are bad: line 3: Antwort: is empty;/)
+  const whole = await prepare('input,output\na,b\n', {}, null, { skipBadRows: true })
+  assert.equal(whole.prepared.skipped, undefined)
+})
+
+test('rows are set aside for the evaluation as if the bad rows were not there', async () => {
+  const rows = Array.from({ length: 300 }, (_, row) => ({ input: `q${row}`, output: `a${row}` }))
+  const bad = rows.flatMap((row, at) => (at % 3 === 0 ? [row, { input: 'x', output: '' }] : [row]))
+  const [without, left] = [await prepare(lines(rows)), await prepare(lines(bad), {}, null, { skipBadRows: true })]
+  assert.deepEqual([left.prepared.train.sha256, left.evaluation], [without.prepared.train.sha256, without.evaluation])
+  assert.deepEqual([left.skipped?.length, left.report.badRowGroups[0]?.lines], [100, [2, 6, 10, 14, 18]])
+})
+
+test('a file that cannot be read to its end is refused also by a job that leaves out bad rows', async () => {
+  const cut = prepare('[{"input": "a", "output": "b"},\n{"input": "c"', {}, null, { skipBadRows: true })
+  await assert.rejects(cut, /even without its bad rows: line \d+: row: the JSON array is not closed.* were not read\./)
+  const late = prepare(lines(plain(20_000)), { checkSeconds: 0 }, null, { skipBadRows: true })
+  await assert.rejects(late, /the check took more than 0 seconds/)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { previewRows } from '../../src/datasets/preview-rows.ts'
+import type { Columns } from '../../src/domain/dataset-report.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 const tokenizer = { name: 'anneal-tiny', folder: 'models/anneal-tiny' }
@@ -21,8 +22,9 @@ const lines = [
   JSON.stringify({ text: `${'é'.repeat(9999)}🦙` }),
 ].join('\n')
 
+const columns = null
 const preview = (page: { offset: number; limit: number }) =>
-  previewRows(storing(Readable.from([Buffer.from(lines)])), 'key', page, { tokenizer })
+  previewRows(storing(Readable.from([Buffer.from(lines)])), 'key', { ...page, columns }, { tokenizer })
 
 test('a preview shows rows of every format with their lines, and the reason of each bad one', async () => {
   const { rows, next } = (await preview({ offset: 0, limit: 10 })) ?? assert.fail()
@@ -64,7 +66,7 @@ test('a preview names the special tokens that act in the input of a pair', async
   const pair = JSON.stringify({ input: '<s>one</s></s>', output: '</s>' })
   const text = JSON.stringify({ text: '<s>two</s>' })
   const file = storing(Readable.from([Buffer.from(`${pair}\n${text}`)]))
-  const page = (await previewRows(file, 'key', { offset: 0, limit: 2 }, { tokenizer })) ?? assert.fail()
+  const page = (await previewRows(file, 'key', { offset: 0, limit: 2, columns }, { tokenizer })) ?? assert.fail()
   assert.deepEqual(
     page.rows.map(({ specialTokens }) => specialTokens),
     [['<s>', '</s>'], []],
@@ -79,8 +81,9 @@ test('pages follow one another, and the last page says so', async () => {
     offset = page?.next ?? null
   }
   assert.deepEqual(seen, [0, 1, 2, 3, 4])
-  assert.deepEqual(await preview({ offset: 5, limit: 2 }), { rows: [], columns: [], next: null })
-  assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2 }, { tokenizer }), null)
+  const beyond = (await preview({ offset: 5, limit: 2 })) ?? assert.fail()
+  assert.deepEqual([beyond.rows, beyond.next], [[], null])
+  assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2, columns }, { tokenizer }), null)
 })
 
 test('nothing is fetched beyond the page', async () => {
@@ -90,14 +93,14 @@ test('nothing is fetched beyond the page', async () => {
     })(),
   )
   const { rows, next } =
-    (await previewRows(storing(file), 'key', { offset: 3, limit: 2 }, { tokenizer })) ?? assert.fail()
+    (await previewRows(storing(file), 'key', { offset: 3, limit: 2, columns }, { tokenizer })) ?? assert.fail()
   assert.deepEqual([rows.map(({ row }) => row?.input), next], [['3', '4'], 5])
   assert.ok(file.destroyed)
 })
 
 const templatesOf = async (...conversations: object[][]) => {
   const file = Readable.from(conversations.map((messages) => Buffer.from(`${JSON.stringify({ messages })}\n`)))
-  const page = await previewRows(storing(file), 'key', { offset: 0, limit: 9 }, { tokenizer })
+  const page = await previewRows(storing(file), 'key', { offset: 0, limit: 9, columns }, { tokenizer })
   return page?.rows.map(({ templated, isCut }) => ({ templated, isCut }))
 }
 const turns = (count: number, text: string) =>
@@ -123,4 +126,33 @@ test('a row says so when only its messages or the text of its template was cut',
     rows?.map(({ isCut }) => isCut),
     [false, true, true],
   )
+})
+
+const sheet = 'Nr;Frage;Antwort, kurz\n1;Wo?;Hier.\n2;Wann?\n3;Warum?;Darum.\n4;Wer?;Ich.\n'
+const pageOf = async (file: string, read: Columns | null) => {
+  const store = storing(Readable.from([Buffer.from(file)]))
+  return (await previewRows(store, 'key', { offset: 0, limit: 3, columns: read }, { tokenizer })) ?? assert.fail()
+}
+
+test('a file with names of its own gets a proposal with the rows that it would give', async () => {
+  const { proposedColumns, separator, columns: names } = await pageOf(sheet, null)
+  assert.deepEqual([separator, names], [';', ['Nr', 'Frage', 'Antwort, kurz']])
+  assert.deepEqual(proposedColumns, {
+    ...{ input: 'Frage', output: 'Antwort, kurz' },
+    rows: [
+      { line: 2, input: 'Wo?', output: 'Hier.' },
+      { line: 4, input: 'Warum?', output: 'Darum.' },
+    ],
+  })
+  const read = await pageOf(sheet, { input: 'Frage', output: 'Antwort, kurz' })
+  assert.deepEqual(
+    read.rows.map(({ line, row, error }) => [line, row?.output ?? error]),
+    [
+      [2, 'Hier.'],
+      [3, { field: 'Antwort, kurz', reason: 'is missing: the row has "Nr", "Frage"' }],
+      [4, 'Darum.'],
+    ],
+  )
+  assert.deepEqual([read.readColumns?.input, read.proposedColumns], ['Frage', null])
+  assert.equal((await pageOf('question,answer\nWho?,Me.\n', null)).proposedColumns, null)
 })

@@ -73,7 +73,7 @@ test('the preview shows the same tokens as the trainer reads and learns, in five
     const page: Awaited<ReturnType<typeof previewRows>> = await previewRows(
       storage,
       'key',
-      { offset, limit: 100 },
+      { offset, limit: 100, columns: null },
       { tokenizer },
     )
     previewed.push(...(page?.rows ?? []))

@@ -1,21 +1,47 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { invalidDataReason, unreadNote, type DatasetReport } from '../../src/domain/dataset-report.ts'
+import { invalidDataReason, trainingDataProblem, unreadNote, type DatasetReport } from '../../src/domain/dataset-report.ts'
 
-const reportOf = (badRows: DatasetReport['badRows']) =>
-  ({ rowCount: 9, badRowCount: badRows.length, badRows }) as unknown as DatasetReport
+type Group = DatasetReport['badRowGroups'][number]
 
-test('a long reason is given once, a short reason for each of the first five rows', () => {
-  const rows = (reason: string) => [2, 3, 4, 5, 6, 7].map((line) => ({ line, field: 'row', reason }))
-  const long = `has no text to learn: ${'x'.repeat(100)}`
+const reportOf = (badRowGroups: Group[], more: Partial<DatasetReport> = {}) => {
+  const badRowCount = badRowGroups.reduce((sum, { rowCount }) => sum + rowCount, 0)
+  return { rowCount: 99, badRowCount, badRowGroups, unreadRest: null, ...more } as unknown as DatasetReport
+}
+const group = (line: number, rowCount: number): Group => ({
+  ...{ field: 'input', reason: `is bad ${line}`, rowCount },
+  lines: Array.from({ length: Math.min(rowCount, 5) }, (_, row) => line + row),
+})
+
+test('a refusal says each reason once, with its first line and the number of its rows', () => {
+  const groups = [group(3, 62), group(9, 1), ...[10, 11, 12, 13].map((line) => group(line, 2))]
   assert.equal(
-    invalidDataReason('training data', reportOf(rows(long))),
-    `The training data cannot be used: 6 of 9 rows are bad: line 2: row: ${long}; line 3: the same; line 4: the same; line 5: the same; line 6: the same; and 1 more.`,
+    invalidDataReason('data set', reportOf(groups)),
+    'The data set cannot be used: 71 of 99 rows are bad: line 3: input: is bad 3 (62 rows); line 9: input: is bad 9; line 10: input: is bad 10 (2 rows); line 11: input: is bad 11 (2 rows); line 12: input: is bad 12 (2 rows); and 2 more.',
   )
-  assert.match(invalidDataReason('data', reportOf(rows('is bad'))) ?? '', /line 2: row: is bad; line 3: row: is bad;/)
-  const [first, ...others] = rows(long)
-  const mixed = [...(first ? [first] : []), { line: 3, field: 'output', reason: 'is empty' }, ...others.slice(1, 2)]
-  assert.equal(invalidDataReason('data', reportOf(mixed))?.split(long).length, 3)
+})
+
+test('bad rows are left out only where good ones remain, the file was read to its end, and they can be listed', () => {
+  const problem = (report: DatasetReport, isSkipping = true) => trainingDataProblem(report, { isSkipping })
+  const some = reportOf([group(3, 2)])
+  assert.equal(problem(some), null)
+  assert.match(
+    problem(some, false) ?? '',
+    /\(2 rows\)\. Mend the file, or set skip_bad_rows to train on the other 97 rows\.$/,
+  )
+  const refused: [DatasetReport, RegExp][] = [
+    [reportOf([], { rowCount: 0 }), /has no rows\.$/],
+    [reportOf([group(3, 99)]), /even without its bad rows: no good row remains: line 3: input: is bad 3 \(99 rows\)\.$/],
+    [
+      reportOf([group(3, 1)], { unreadRest: { line: 3, field: 'row', reason: 'is cut off' } }),
+      /: line 3: row: is cut off, and the rows after this line were not read\.$/,
+    ],
+    [reportOf([group(3, 100_001)], { rowCount: 1e6 }), /a job leaves out at most 100000: line 3/],
+  ]
+  for (const [report, reason] of refused) {
+    assert.match(problem(report) ?? '', reason)
+    assert.doesNotMatch(problem(report, false) ?? '', /skip_bad_rows/)
+  }
 })
 
 test('the note on unread fields names five fields, their rows and the next step', () => {

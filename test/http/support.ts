@@ -301,6 +301,8 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   startedAt: null,
   trainRows: null,
   checkedRows: null,
+  skipsBadRows: false,
+  skippedRows: null,
   truncatedRows: null,
   estimatedTokens: null,
   newestAttempt: null,

@@ -46,6 +46,19 @@ export function valuesOn(axis: Axis, metrics: readonly Metric[]): number[] {
   return metrics.map((metric) => (axis === 'epoch' ? (metric.epoch ?? metric.step) : metric.step))
 }
 
+/** The place on the axis at which a training will end; null when that is not known. */
+export function plannedEnd(
+  axis: Axis,
+  metrics: readonly Metric[],
+  { steps, secondsLeft }: { steps: number | null; secondsLeft: number | null },
+): number | null {
+  const last = metrics.at(-1)
+  if (!last) return null
+  if (axis === 'time') return secondsLeft === null ? null : (secondsAt(metrics).at(-1) ?? 0) + secondsLeft
+  if (steps === null || steps < last.step) return null
+  return axis === 'step' ? steps : ((last.epoch ?? last.step) * steps) / last.step
+}
+
 export type Range = { min: number; max: number }
 
 /** The part of the axis that an address names, as in `20-60.5`; null for the whole curve. */

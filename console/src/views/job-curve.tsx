@@ -1,31 +1,35 @@
 // The losses of a job, and under them the attempts that the curve is made of.
 import { useRef } from 'react'
 import type { Attempt } from '../api/job.ts'
-import { axes, bestStep, readZoom, seriesOf, smooth, toCsv, valuesOn, type Metric } from '../domain/curve.ts'
+import { axes, bestStep, plannedEnd, readZoom, seriesOf, smooth, toCsv, valuesOn, type Metric } from '../domain/curve.ts'
 import { loss } from '../domain/format.ts'
 import { Chart, type Line } from '../ui/chart.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
 import { useQueryOfAddress } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
 import { Smoothing } from '../ui/smoothing.tsx'
-import { Empty } from '../ui/states.tsx'
 import { AttemptBand } from './attempt-band.tsx'
 
-type Props = { id: number; metrics: Metric[]; attempts: Attempt[]; isOpen: boolean }
+type Props = {
+  id: number
+  /** At least one. */
+  metrics: Metric[]
+  attempts: Attempt[]
+  /** What is planned for an open job. */
+  end: { steps: number | null; secondsLeft: number | null } | null
+}
 
 const alwaysShown = ['loss', 'valid_loss']
 const notCurves = ['epoch', 'iter_time', 'remaining_time', 'flops']
 const nameOf = (series: string) =>
   ({ loss: 'training loss', valid_loss: 'held-out loss' })[series] ?? series.replaceAll('_', ' ')
 
-export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
+export function JobCurve({ id, metrics, attempts, end }: Props) {
   const [query, change] = useQueryOfAddress()
   const axis = axes.find((each) => each === query.get('over')) ?? 'step'
   const weight = Number(query.get('smooth'))
   const isLog = query.has('log')
   const canvas = useRef<HTMLCanvasElement | null>(null)
-  if (metrics.length === 0)
-    return <Empty>{isOpen ? 'The curve begins with the first steps of the training.' : 'No step was reported.'}</Empty>
   const available = seriesOf(metrics)
   const others = available.filter((name) => !alwaysShown.includes(name) && !notCurves.includes(name))
   const other = others.find((name) => name === query.get('series')) ?? ''
@@ -35,15 +39,27 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
   const best = bestStep(metrics)
   const place = best ? x[metrics.findIndex(({ step }) => step === best.step)] : undefined
   const last = metrics.at(-1)
-  const range = readZoom(query.get('zoom')) ?? { min: x[0] ?? 0, max: x.at(-1) ?? 1 }
+  const until = end && plannedEnd(axis, metrics, end)
+  const range = readZoom(query.get('zoom')) ?? { min: x[0] ?? 0, max: until ?? x.at(-1) ?? 1 }
   const at = (step: number) =>
     axis === 'step' ? step : (x[metrics.findLastIndex((metric) => metric.step <= step)] ?? 0)
   const label = `Losses of job ${id} over ${metrics.length} points; the last training loss is ${loss(last?.loss)}${
     best ? `, the best held-out loss is ${loss(best.value)} at step ${best.step}` : ''
   }.`
   return (
-    <section aria-label="Curve" className="curve">
-      <div className="filters">
+    <section aria-label="Curve" className="curve card">
+      <Chart
+        x={x}
+        xName={axis}
+        end={until}
+        lines={lines}
+        isLog={isLog}
+        label={label}
+        mark={best && place !== undefined && other === '' ? { at: place, label: `best, step ${best.step}` } : null}
+        onCanvas={(element) => (canvas.current = element)}
+        below={<AttemptBand attempts={attempts} range={range} at={at} />}
+      />
+      <div className="chart-tools">
         <Choice
           label="Over"
           value={axis}
@@ -71,23 +87,23 @@ export function JobCurve({ id, metrics, attempts, isOpen }: Props) {
           />{' '}
           Log scale
         </label>
-        <button type="button" onClick={() => save(`job-${id}.csv`, new Blob([toCsv(metrics)], { type: 'text/csv' }))}>
-          CSV
-        </button>
-        <button type="button" onClick={() => canvas.current?.toBlob((image) => image && save(`job-${id}.png`, image))}>
-          PNG
-        </button>
+        <span className="buttons">
+          <button
+            type="button"
+            className="plain small"
+            onClick={() => save(`job-${id}.csv`, new Blob([toCsv(metrics)], { type: 'text/csv' }))}
+          >
+            CSV
+          </button>
+          <button
+            type="button"
+            className="plain small"
+            onClick={() => canvas.current?.toBlob((image) => image && save(`job-${id}.png`, image))}
+          >
+            PNG
+          </button>
+        </span>
       </div>
-      <Chart
-        x={x}
-        xName={axis}
-        lines={lines}
-        isLog={isLog}
-        label={label}
-        mark={best && place !== undefined && other === '' ? { at: place, label: `best, step ${best.step}` } : null}
-        onCanvas={(element) => (canvas.current = element)}
-        below={<AttemptBand attempts={attempts} range={range} at={at} />}
-      />
     </section>
   )
 }

@@ -1,6 +1,6 @@
 // The models that can be asked: the tuned ones of the account, and those of the catalogue.
 import { useQuery } from '@tanstack/react-query'
-import { useJobs } from '../api/jobs.ts'
+import { useJobs } from '../api/job-list.ts'
 import { modelsQuery, type Model } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { count, short } from '../domain/format.ts'

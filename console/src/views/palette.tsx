@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react'
 import { datasetsQuery } from '../api/data.ts'
-import { useJobs } from '../api/jobs.ts'
+import { useJobs } from '../api/job-list.ts'
 import { modelsQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'

@@ -1,5 +1,5 @@
 // The models that are asked: one column each.
-import { useJobs } from '../api/jobs.ts'
+import { useJobs } from '../api/job-list.ts'
 import type { Model } from '../api/models.ts'
 import type { ModelFacts } from '../domain/chat.ts'
 import { short } from '../domain/format.ts'

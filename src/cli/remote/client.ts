@@ -22,6 +22,8 @@ export type Client = { [M in Method]: Call<M> } & {
   follow(jobId: string, query?: { from: 'now' }): AsyncGenerator<ServerSentEvent>
   /** Sends a request and yields the pieces of its answer, as text, as they come. */
   stream<P extends PathWith<'post'>>(path: P, ...request: Requested<'post', P>): AsyncGenerator<string>
+  /** Yields the pieces of a text that is no JSON. */
+  read<P extends PathWith<'get'>>(path: P, ...request: Requested<'get', P>): AsyncGenerator<string>
   /** Uploads to a presigned URL, which needs no key. */
   upload(url: string, file: Blob): Promise<void>
   /** Also works after an interruption. */
@@ -35,15 +37,8 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
     put: calls('put'),
     delete: calls('delete'),
     follow,
-    async *stream(path, ...[request]) {
-      const response = await ask('post', path, request)
-      try {
-        yield* response.body?.pipeThrough(new TextDecoderStream()) ?? []
-      } catch (error) {
-        unlessAborted(signal)(error)
-        throw new CommandError(`${apiUrl} ended its answer too early.`, exitCodes.unreachable)
-      }
-    },
+    stream: (path, ...[request]) => textOf('post', path, request),
+    read: (path, ...[request]) => textOf('get', path, request),
     upload: async (url, body) => {
       const response = await fetch(url, { method: 'PUT', body, signal }).catch(unlessAborted(signal))
       if (!response) throw new CommandError(`${new URL(url).origin} does not answer.`, exitCodes.unreachable)
@@ -61,6 +56,16 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
     const call = async (path: string, request?: AnyRequest): Promise<unknown> =>
       (await ask(method, path, request)).json()
     return call as Call<M>
+  }
+
+  async function* textOf(method: Method, path: string, request?: AnyRequest): AsyncGenerator<string> {
+    const response = await ask(method, path, request)
+    try {
+      yield* response.body?.pipeThrough(new TextDecoderStream()) ?? []
+    } catch (error) {
+      unlessAborted(signal)(error)
+      throw new CommandError(`${apiUrl} ended its answer too early.`, exitCodes.unreachable)
+    }
   }
 
   async function* follow(jobId: string, query: { from?: 'now' } = {}): AsyncGenerator<ServerSentEvent> {

@@ -43,6 +43,7 @@ export function describeJob(job: Job): string {
     ['message', job.status_message],
     ['accepted', `${job.start_time} UTC`],
     ['data set', job.dataset_id],
+    ['left out', job.skipped_rows ? `${job.skipped_rows} bad ${job.skipped_rows === 1 ? 'row' : 'rows'}` : null],
     ['progress', last && `step ${last.step}, loss ${last.loss.toFixed(4)}, ${Math.round(last.remaining_time)} s left`],
     ['resumed', job.resume_count || null],
     ['model', job.model_name],

@@ -1,13 +1,17 @@
 // Looks into data sets: the list of them, their rows, and the columns that rows are made from.
-import type { ListedDataset, ListedVersion, PreviewedRow, MarkedText } from '../../domain/dataset-report.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import type { Columns, ListedDataset, ListedVersion, PreviewedRow, MarkedText } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listDatasets } from '../../services/datasets/list.ts'
 import { listDatasetVersions } from '../../services/datasets/list-versions.ts'
 import { mapDatasetColumns } from '../../services/datasets/map-columns.ts'
 import { previewDatasetRows } from '../../services/datasets/preview-rows.ts'
+import { setDatasetColumns } from '../../services/datasets/set-columns.ts'
 import { defineRoute } from '../kit/route.ts'
 import {
   ColumnMapping,
+  ColumnReading,
+  ColumnsRead,
   DatasetList,
   DatasetListQuery,
   DatasetParams,
@@ -62,9 +66,36 @@ export const dataSetRoutes = [
     query: RowsQuery,
     response: DatasetRows,
     async handle({ caller: ctx, params, query, signal }) {
-      const input = { datasetId: params.dataset_id, ...query }
-      const { version, rows, columns, next } = await previewDatasetRows({ ctx, input, signal })
-      return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), columns, next }
+      const { offset, limit, input_column: column = null, output_column: output } = query
+      if (column !== null && output === undefined)
+        throw invalidInput('output_column', 'Name output_column beside input_column.')
+      const asked: Columns | null = output === undefined ? null : { input: column, output }
+      const input = { datasetId: params.dataset_id, offset, limit, columns: asked }
+      const { version, rows, columns, readColumns, separator, proposedColumns, next } = await previewDatasetRows({
+        ctx,
+        input,
+        signal,
+      })
+      const found = { columns, read_columns: readColumns, separator, proposed_columns: proposedColumns }
+      return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), ...found, next }
+    },
+  }),
+  defineRoute({
+    name: 'set_dataset_columns',
+    method: 'put',
+    path: '/v1/data/:dataset_id/columns',
+    summary: 'Say which columns of the newest version are read as input and output',
+    access: 'key',
+    scope: 'data',
+    params: DatasetParams,
+    body: ColumnReading,
+    response: ColumnsRead,
+    async handle({ caller: ctx, params, body: { input, output }, signal }) {
+      if (input && !output) throw invalidInput('output', 'Name the column of the outputs beside that of the inputs.')
+      const columns = output ? { input: input ?? null, output } : null
+      const named = { datasetId: params.dataset_id, columns }
+      const { datasetId, version } = await setDatasetColumns({ ctx, input: named, signal })
+      return { dataset_id: datasetId, version, read_columns: columns }
     },
   }),
   defineRoute({

@@ -5,10 +5,11 @@ import { listAttempts, type CountedAttempt } from '../../services/training-jobs/
 import { listJobEvents } from '../../services/training-jobs/list-events.ts'
 import { listMetrics } from '../../services/training-jobs/list-metrics.ts'
 import { readTensorBoardFile } from '../../services/training-jobs/tensorboard-file.ts'
+import { readSkippedRows } from '../../services/training-jobs/read-skipped-rows.ts'
 import { readJobLogs } from '../../services/training-jobs/read-logs.ts'
 import { FileBytes, linkToNext } from '../kit/respond.ts'
 import { defineRoute } from '../kit/route.ts'
-import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery } from './schemas/training-job-records.ts'
+import { AttemptList, AttemptQuery, EventList, EventQuery, Log, LogQuery, SkippedRows } from './schemas/training-job-records.ts'
 import { MetricList, MetricsQuery, TensorBoardFile } from './schemas/job-metrics.ts'
 import { JobPath } from '../lamini/schemas/training-job.ts'
 import { metricOnWire } from '../lamini/training-job-summary.ts'
@@ -34,6 +35,23 @@ export const trainingJobRecordRoutes = [
       const input = { jobId: params.job_id, ...query, limit: query.limit ?? defaultLogBytes }
       const { attempt, text, nextOffset, complete } = await readJobLogs({ ctx, input })
       return { attempt, text, next_offset: nextOffset, complete }
+    },
+  }),
+  defineRoute({
+    name: 'read_skipped_rows',
+    method: 'get',
+    path: '/v1/train/jobs/:job_id/skipped-rows',
+    summary: 'Read the rows that a training job has left out, as JSON Lines of {line, field, reason}',
+    access: 'key',
+    scope: 'read',
+    params: JobPath,
+    errorStatuses: [409],
+    response: SkippedRows,
+    alsoAnswers: 'application/octet-stream',
+    async handle({ caller: ctx, params: { job_id: jobId }, setHeader }) {
+      const { bytes, sizeBytes } = await readSkippedRows({ ctx, input: { jobId } })
+      setHeader('Content-Disposition', `attachment; filename="job-${jobId}-skipped-rows.jsonl"`)
+      return new FileBytes(bytes, sizeBytes)
     },
   }),
   defineRoute({

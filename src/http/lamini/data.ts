@@ -1,4 +1,4 @@
-import type { TokenLengths } from '../../domain/dataset-report.ts'
+import { skippingRefusal, type DatasetReport as Report, type TokenLengths } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { recordRowCount } from '../../services/datasets/record-row-count.ts'
 import { deleteDataset } from '../../services/datasets/delete.ts'
@@ -150,6 +150,8 @@ function reportOnWire({ version, report }: CheckedDataset) {
     bytes: report?.sizeBytes ?? 0,
     bad_rows: badRowCount,
     errors: report?.badRows ?? [],
+    ...errorsOnWire(report),
+    read_columns: report?.columns ?? null,
     unread_fields: report?.unreadFields ?? [],
     duplicates: report?.duplicateCount ?? 0,
     empty_outputs: report?.emptyOutputCount ?? 0,
@@ -159,6 +161,13 @@ function reportOnWire({ version, report }: CheckedDataset) {
     checked_at: report ? wireTime(new Date(report.checkedAt)) : null,
   }
 }
+
+const errorsOnWire = (report: Report | null) => ({
+  error_groups: (report?.badRowGroups ?? []).map(({ field, reason, rowCount, lines }) => {
+    return { field, reason, rows: rowCount, lines }
+  }),
+  skippable: report !== null && skippingRefusal(report) === null,
+})
 
 const tokensOnWire = ({ tokenizer, sampledRows, input, output, histogram }: TokenLengths) => ({
   tokenizer,

@@ -35,6 +35,7 @@ export const trainRoutes = [
         storedId: body.id ?? undefined,
         evaluationRows: rows['eval_data'],
         evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
+        skipBadRows: body.skip_bad_rows ?? false,
         ...argsOf(body),
         gpuConfig: gpusOf(body),
         isPublic: body.is_public ?? false,
@@ -73,9 +74,10 @@ const gpusOf = ({ gpu_config: asked }: TrainBody) => ({
   nodes: asked?.nodes ?? asked?.max_nodes,
 })
 
-const dryRun = ({ rows, tokens, steps, epochs, seconds, gpuSeconds, basedOn, warnings }: TrainingEstimate) => ({
+const dryRun = ({ rows, skippedRows, tokens, steps, epochs, seconds, gpuSeconds, basedOn, warnings }: TrainingEstimate) => ({
   dry_run: true as const,
   rows,
+  ...(skippedRows !== null && { skipped_rows: skippedRows }),
   tokens,
   steps,
   epochs,

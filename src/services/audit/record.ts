@@ -11,6 +11,7 @@ export type AuditAction =
   | 'account.priority'
   | `${WorkKind}.${'create' | 'cancel'}`
   | 'data.announce'
+  | 'data.columns'
   | 'data.delete'
   | 'data.store'
   | 'data.upload'

@@ -35,7 +35,7 @@ async function checkStored(ctx: Ctx, collection: string, { rows }: DatasetRefere
 }
 
 export async function checkRows({ deps, accountId }: Ctx, { key }: { key: string }): Promise<DatasetReport> {
-  const report = await deps.datasets.check({ accountId, key })
+  const report = await deps.datasets.check({ accountId, key, columns: null })
   if (!report) throw new Error(`the rows at ${key} are gone`)
   return report
 }

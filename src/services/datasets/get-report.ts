@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { rowReader, type DatasetReport } from '../../domain/dataset-report.ts'
+import { isReadOf, type Columns, type DatasetReport } from '../../domain/dataset-report.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
@@ -33,10 +33,11 @@ export async function checkVersion(
   const { database, storage } = ctx.deps
   const object = await storage.stat(version.uploadKey)
   if (!object) return null
+  const columns = await database.datasets.columns(version.id)
   const known = await database.datasets.report(version.id)
-  if (known?.etag === object.etag && known.reader === rowReader) return known
+  if (known && isReadOf(known, { etag: object.etag, columns })) return known
   await database.datasets.noteSize(version.id, object.sizeBytes)
-  const check = checks.get(version.id) ?? startCheck(ctx, version)
+  const check = checks.get(version.id) ?? startCheck(ctx, version, columns)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
   if (report !== 'late') return report
   // The next request reports a later failure.
@@ -54,6 +55,7 @@ const checking = new Set<string>()
 function startCheck(
   { deps, accountId }: Ctx,
   { id, uploadKey }: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+  columns: Columns | null,
 ): Promise<DatasetReport | null> {
   if (checking.has(accountId))
     throw new ServiceError(
@@ -64,7 +66,7 @@ function startCheck(
   checking.add(accountId)
   const check = (async () => {
     try {
-      const report = await deps.datasets.check({ accountId, key: uploadKey })
+      const report = await deps.datasets.check({ accountId, key: uploadKey, columns })
       if (report) await deps.database.datasets.saveReport(id, report)
       return report
     } finally {

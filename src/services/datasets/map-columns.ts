@@ -1,6 +1,6 @@
 import { DatasetInvalidError } from '../../datasets/dataset-invalid-error.ts'
-import type { Columns } from '../../datasets/dataset-row.ts'
 import { parseDatasetId } from '../../domain/dataset-id.ts'
+import type { Columns } from '../../domain/dataset-report.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'

@@ -1,6 +1,11 @@
 import { trainedRowCount } from '../../datasets/select-evaluation-rows.ts'
 import { gpuCountOf } from '../../domain/attempt-ledger.ts'
-import { invalidDataReason, type DatasetReport } from '../../domain/dataset-report.ts'
+import {
+  invalidDataReason,
+  skippedNote,
+  trainingDataProblem,
+  type DatasetReport,
+} from '../../domain/dataset-report.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { totalSteps } from '../../domain/training-args.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
@@ -14,6 +19,8 @@ const pastJobs = 20
 export type TrainingEstimate = {
   /** Rows of the data set. */
   rows: number
+  /** Rows of it that the job would leave out; null unless that was asked for. */
+  skippedRows: number | null
   /** Their tokens, from a sample; null without the model's tokenizer. */
   tokens: number | null
   steps: number
@@ -40,11 +47,12 @@ export async function estimateTrainingJob({
   const { database } = ctx.deps
   const { entry, args, notes } = await resolveTraining(ctx, input)
   await requireRoomNow(ctx, database)
-  const { gpuConfig, evaluationRows } = input
+  const { gpuConfig, evaluationRows, skipBadRows: isSkipping = false } = input
   const report = await checkReferencedData(ctx, input)
-  refuseBad('data', 'training data', report)
-  if (evaluationRows) refuseBad('eval_data', 'evaluation data', await checkRows(ctx, evaluationRows))
-  const trained = evaluationRows ? report.rowCount : trainedRowCount(report)
+  refuse('data', trainingDataProblem(report, { isSkipping }))
+  if (evaluationRows) refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows)))
+  const rowCount = report.rowCount - report.badRowCount
+  const trained = evaluationRows ? rowCount : trainedRowCount({ ...report, rowCount })
   const { steps, epochs } = totalSteps(args, trained)
   const tokensPerRow = tokensOf(report, args.max_length)
   const gpuCount = gpuCountOf({
@@ -53,31 +61,32 @@ export async function estimateTrainingJob({
     baseModel: entry,
   })
   const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, limit: pastJobs })
+  const skipped = skippedNote(report)
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
   return {
     rows: report.rowCount,
+    skippedRows: isSkipping ? report.badRowCount : null,
     // Another model's tokenizer makes twice or half as many of the same text. It still compares this data with past data.
     tokens:
       tokensPerRow === null || report.tokenLength?.tokenizer !== entry.name
         ? null
-        : Math.round(tokensPerRow * report.rowCount),
+        : Math.round(tokensPerRow * rowCount),
     steps,
     epochs,
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
-    warnings: notes.map(({ message }) => message),
+    warnings: [...notes.map(({ message }) => message), ...(skipped === null ? [] : [skipped])],
   }
 }
 
-function refuseBad(path: string, name: string, report: DatasetReport) {
-  const reason = invalidDataReason(name, report)
+function refuse(path: string, reason: string | null) {
   if (reason !== null) throw invalidInput(path, reason)
 }
 
-const tokensOf = ({ tokenLength, rowCount }: DatasetReport, maxLength: number): number | null =>
-  tokenLength === null ? null : Math.min(tokenLength.estimatedTotal / rowCount, maxLength)
+const tokensOf = ({ tokenLength, rowCount, badRowCount }: DatasetReport, maxLength: number): number | null =>
+  tokenLength === null ? null : Math.min(tokenLength.estimatedTotal / (rowCount - badRowCount), maxLength)
 
 const multiplied = ({ low, likely, high }: Estimate, count: number): Estimate => ({
   low: low * count,

@@ -21,6 +21,8 @@ export type SubmitTrainingJobInput = DatasetReference & {
   /** Evaluation rows from the request's body. */
   evaluationRows?: ReceivedRows | undefined
   evaluation?: EvaluationSettings | undefined
+  /** Train on the good rows and leave the bad ones out. */
+  skipBadRows?: boolean | undefined
   finetuneArgs: FinetuneArgs
   /** What to tell about the arguments as they were sent. */
   notes?: readonly TrainingNote[] | undefined
@@ -127,7 +129,7 @@ async function answerTo(
 
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
-  { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation }: SubmitTrainingJobInput,
+  { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation, skipBadRows }: SubmitTrainingJobInput,
   { entry, startFrom, trackers, args, givenArgs, notes }: Resolved,
   { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
@@ -138,6 +140,7 @@ function newJob(
     nodes: gpuConfig.nodes ?? 1,
     ...(metadata && { metadata }),
     ...(evaluation && { evaluation }),
+    ...(skipBadRows && { skipBadRows }),
     ...(trackers.length > 0 && { trackers }),
   }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }

@@ -359,6 +359,20 @@ export const entries: Record<string, Entry> = {
       status: 400,
     },
   },
+  set_dataset_columns: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId }, body: { input: 'input', output: 'output' } })],
+    invalid: {
+      sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, body: { output: 'no such column' } }),
+      status: 400,
+    },
+  },
+  set_dataset_columns: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId }, body: { input: 'input', output: 'output' } })],
+    invalid: {
+      sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, body: { output: 'no such column' } }),
+      status: 400,
+    },
+  },
   get_upload_base_path: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   store_data: {
     about: [({ storedId }) => ({ body: { id: storedId, data: [{ note: { text: 'We close at six.' } }] } })],
@@ -380,12 +394,30 @@ export const entries: Record<string, Entry> = {
     foreign: 'lists',
     invalid: bad({ query: 'limit=0' }),
   },
+  list_training_job_briefs: {
+    about: [
+      () => ({}),
+      ({ cursor }) => ({ query: `after=${cursor}&limit=10` }),
+      ({ jobId }) => ({ query: `job_ids=${jobId}` }),
+      ({ datasetId }) => ({ query: `dataset_id=${datasetId}&status=open,COMPLETED` }),
+    ],
+    foreign: 'lists',
+    invalid: bad({ query: 'state=open' }),
+  },
   get_training_job: job(),
   get_evaluation: job(),
   get_training_job_log: job('limit=0'),
   list_training_job_events: job('after=x'),
   list_attempts: job('after=0'),
   list_training_job_metrics: job('since_step=x'),
+  read_skipped_rows: {
+    about: [({ jobId }) => ({ params: { job_id: jobId } })],
+    invalid: noId({ job_id: 'x' }),
+  },
+  read_skipped_rows: {
+    about: [({ jobId }) => ({ params: { job_id: jobId } })],
+    invalid: noId({ job_id: 'x' }),
+  },
   read_training_job_tensorboard_file: {
     about: [({ jobId }) => ({ params: { job_id: jobId } })],
     invalid: noId({ job_id: 'x' }),

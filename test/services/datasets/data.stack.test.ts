@@ -20,6 +20,7 @@ type Report = {
   bytes: number
   bad_rows: number
   errors: { line: number; field: string; reason: string }[]
+  error_groups: { field: string; reason: string; rows: number; lines: number[] }[]
   unread_fields: { field: string; rows: number; line: number }[]
   duplicates: number
   empty_outputs: number
@@ -219,8 +220,12 @@ suite('data', async () => {
     const id = await api.train({ upload_file_path: await api.upload('bad', file) })
     const job = await api.until(id, ({ status }) => status === 'FAILED')
     assert.equal(job.status_reason, 'data_error')
-    assert.match(job.status_message ?? '', /30 of 30 rows are bad: line 1: input: is missing; .*and 25 more/)
-    assert.equal((await report('bad')).errors.length, 30)
+    assert.match(job.status_message ?? '', /30 of 30 rows are bad: line 1: input: is missing \(30 rows\)\.$/)
+    const found = await report('bad')
+    assert.equal(found.errors.length, 30)
+    assert.deepEqual(found.error_groups, [
+      { field: 'input', reason: 'is missing', rows: 30, lines: [1, 2, 3, 4, 5] },
+    ])
     // No program was started.
     assert.deepEqual(await api.get(`/v1/train/jobs/${id}/attempts`), { attempts: [], next: null })
     const empty = await api.train({ upload_file_path: await api.upload('empty', '\n') })

@@ -12,11 +12,12 @@ const catalogue = parseCatalogue({
     { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
   ],
 })
-const good = { etag: '', reader: rowReader, sizeBytes: 9, rowCount: 4, badRowCount: 0, badRows: [], tokenLength: null }
-const bad = { ...good, badRowCount: 1, badRows: [{ line: 2, field: 'input', reason: 'is missing' }] }
+const good = { etag: '', reader: rowReader, sizeBytes: 9, rowCount: 4, badRowCount: 0, badRowGroups: [], tokenLength: null }
+const badRowGroups = [{ field: 'input', reason: 'is missing', rowCount: 1, lines: [2] }]
+const bad = { ...good, badRowCount: 1, badRowGroups, unreadRest: null, duplicateCount: 0 }
 const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, kept: 'no' as const })
 
-const estimate = (reports: Record<string, object>, openJobs = 0) => {
+const estimate = (reports: Record<string, object>, { openJobs = 0, skipBadRows = false } = {}) => {
   const deps = {
     catalogue,
     settings: { maxGpus: 8, maxNodes: 1, maxOpenJobs: 3 },
@@ -28,22 +29,32 @@ const estimate = (reports: Record<string, object>, openJobs = 0) => {
   }
   const ctx = { deps, accountId: 'a' } as unknown as Ctx
   const data = { rows: rows('train'), evaluationRows: rows('evaluation') }
-  const asked = { modelName: 'tiny', finetuneArgs: {}, gpuConfig: {}, isPublic: false, customModelName: null }
+  const asked = { modelName: 'tiny', finetuneArgs: {}, gpuConfig: {}, isPublic: false, customModelName: null, skipBadRows }
   return estimateTrainingJob({ ctx, input: { ...asked, ...data } })
 }
 
 test('a dry run refuses bad rows, and says whether they train or evaluate', async () => {
   assert.equal((await estimate({ train: good, evaluation: good })).rows, 4)
-  const refusal = (path: string, name: string) => ({
+  const refusal = (path: string, name: string, advice = '') => ({
     code: 'invalid_input',
-    issues: [{ path, message: `The ${name} data cannot be used: 1 of 4 rows are bad: line 2: input: is missing.` }],
+    issues: [
+      { path, message: `The ${name} data cannot be used: 1 of 4 rows are bad: line 2: input: is missing.${advice}` },
+    ],
   })
-  await assert.rejects(estimate({ train: bad, evaluation: good }), refusal('data', 'training'))
+  const advice = ' Mend the file, or set skip_bad_rows to train on the other 3 rows.'
+  await assert.rejects(estimate({ train: bad, evaluation: good }), refusal('data', 'training', advice))
   await assert.rejects(estimate({ train: good, evaluation: bad }), refusal('eval_data', 'evaluation'))
+})
+
+test('a dry run counts and names the training rows that would be left out; evaluation rows never are', async () => {
+  const told = await estimate({ train: bad, evaluation: good }, { skipBadRows: true })
+  assert.deepEqual([told.rows, told.skippedRows, told.epochs], [4, 1, 200 / 3])
+  assert.deepEqual(told.warnings, ['1 of 4 rows is left out, because skip_bad_rows is set: line 2: input: is missing.'])
+  await assert.rejects(estimate({ train: good, evaluation: bad }, { skipBadRows: true }), /evaluation data cannot/)
 })
 
 test('a dry run is refused where the account may open no further job', async () => {
   const reports = { train: good, evaluation: good }
-  assert.equal((await estimate(reports, 2)).rows, 4)
-  await assert.rejects(estimate(reports, 3), { code: 'quota_exceeded' })
+  assert.equal((await estimate(reports, { openJobs: 2 })).rows, 4)
+  await assert.rejects(estimate(reports, { openJobs: 3 }), { code: 'quota_exceeded' })
 })

@@ -1,6 +1,7 @@
 // The report of a data set's check.
 import { z } from 'zod'
 import { named } from '../../kit/named-schemas.ts'
+import { ReadColumns } from '../../lamini/schemas/data.ts'
 
 const Percentiles = z.object({
   p50: z.int().describe('Half of the texts are at most this long'),
@@ -50,6 +51,22 @@ export const DatasetReport = named(
         }),
       )
       .describe('The first 100 bad rows'),
+    error_groups: z
+      .array(
+        z.object({
+          field: z.string().describe('The field that is wrong'),
+          reason: z.string().describe('What is wrong with the field'),
+          rows: z.int().describe('Number of rows with this mistake'),
+          lines: z.array(z.int()).describe('The lines of the first five of them'),
+        }),
+      )
+      .describe('All bad rows by field and reason: at most 50 groups, and one for all others'),
+    skippable: z
+      .boolean()
+      .describe(
+        'Whether a job with skip_bad_rows could train on the data: a good row remains, the file was read to its end, and at most 100,000 rows are bad',
+      ),
+    read_columns: ReadColumns,
     unread_fields: z
       .array(
         z.object({

@@ -103,3 +103,9 @@ export const AttemptList = named(
     next: z.int().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )
+
+/** Its media type is application/octet-stream. */
+export const SkippedRows = named(
+  'SkippedRows',
+  z.unknown().describe('The rows that were left out: {"line": 7, "field": "output", "reason": "is empty"} a line'),
+)

@@ -123,7 +123,19 @@ export const RowsQuery = z.object({
     .default(0)
     .describe('Rows to skip. Rows beyond the first 256 MB of a file are not shown'),
   limit: queryInt({ min: 1, max: 100 }).default(20).describe('Rows of a page'),
+  output_column: queryText()
+    .optional()
+    .describe('Shows the rows as they would be read with this column as the output. Changes nothing'),
+  input_column: queryText().optional().describe('The column of the inputs beside output_column'),
 })
+
+export const ReadColumns = z
+  .object({
+    input: z.string().nullable().describe('The column of the inputs; null when the whole text of the outputs is learned'),
+    output: z.string().describe('The column of the outputs'),
+  })
+  .nullable()
+  .describe('The columns that are read, of PUT /v1/data/{dataset_id}/columns; null: the names of the fields say it')
 
 export const DatasetRows = named(
   'DatasetRows',
@@ -199,7 +211,27 @@ export const DatasetRows = named(
     columns: z
       .array(z.string())
       .describe(
-        'The first 100 names of fields that these rows have in the file; POST /v1/data/{dataset_id}/columns maps them',
+        'The first 100 names of fields that these rows have in the file; PUT /v1/data/{dataset_id}/columns says which are read',
+      ),
+    read_columns: ReadColumns,
+    separator: z.string().nullable().describe('The sign between the cells of a CSV file; null for JSON'),
+    proposed_columns: z
+      .object({
+        input: z.string().nullable().describe('The column of the inputs; null when there is none'),
+        output: z.string().describe('The column of the outputs'),
+        rows: z
+          .array(
+            z.object({
+              line: z.int().describe('Of the file, from 1'),
+              input: z.string().describe('The input; empty when there is no column of inputs'),
+              output: z.string().describe('The output'),
+            }),
+          )
+          .describe('Up to three rows of the page as they would be read'),
+      })
+      .nullable()
+      .describe(
+        'A guess for PUT /v1/data/{dataset_id}/columns. Null unless no row of the page can be read by the names of its fields',
       ),
     next: z.int().nullable().describe('Send as `offset` for more; null at the end'),
   }),
@@ -215,6 +247,25 @@ export const ColumnMapping = named(
     ),
     output: ColumnName.describe('The column of the outputs'),
     dataset_id: z.string().nullish().describe('The id of the data set that is made; a new one when absent'),
+  }),
+)
+
+export const ColumnReading = named(
+  'ColumnReading',
+  z.object({
+    input: ColumnName.nullish().describe(
+      'The column of the inputs. When absent, the trainer learns the whole text of the outputs',
+    ),
+    output: ColumnName.nullish().describe('The column of the outputs. Null: the names of the fields say what they hold'),
+  }),
+)
+
+export const ColumnsRead = named(
+  'ColumnsRead',
+  z.object({
+    dataset_id: z.string().describe('The id of the data set'),
+    version: z.int().describe('The version that is read so, the newest one'),
+    read_columns: ReadColumns,
   }),
 )
 

@@ -7,7 +7,7 @@ import { Status, Time } from './training-job.ts'
 
 const Args = z.record(z.string(), z.unknown())
 
-const Queue = z
+export const Queue = z
   .object({
     place: z.int().nullable().describe('Counts from 1, over all accounts; null when the job does not wait for a slot'),
     ahead: z.int().nullable().describe('Jobs that get a slot before this one'),
@@ -103,6 +103,13 @@ const resource = {
         ),
     })
     .describe('The data set of the job'),
+  skip_bad_rows: z.boolean().describe('Whether the job leaves out bad rows'),
+  skipped_rows: z
+    .int()
+    .nullable()
+    .describe(
+      'Rows that are left out because they are bad; GET /v1/train/jobs/{job_id}/skipped-rows lists them. Null until the data is checked',
+    ),
   attempts: Attempts,
   links: Links,
   metadata: z.record(z.string(), z.string()).describe('The pairs of the request'),

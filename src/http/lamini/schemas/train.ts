@@ -58,6 +58,12 @@ export const TrainRequest = named(
     data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
     id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
     eval_data: z.array(Row).nullish().describe('Rows to evaluate on, instead of rows that are set aside from the data'),
+    skip_bad_rows: z
+      .boolean()
+      .nullish()
+      .describe(
+        'true trains on the good rows and leaves out the bad ones, 100,000 at most; a bad row fails the job when absent. Rows of eval_data are never left out',
+      ),
     finetune_args: named('FinetuneArgs', SentFinetuneArgs)
       .nullish()
       .describe('Arguments of the training. Defaults: those of the model, else the ones named here'),
@@ -124,6 +130,10 @@ const DryRun = named(
     // Named so that typed clients can read job_id of either answer.
     job_id: z.null().optional().describe('Absent: a dry run makes no job'),
     rows: z.int().describe('Rows of the data set'),
+    skipped_rows: z
+      .int()
+      .optional()
+      .describe('Rows of the data set that the job would leave out; absent without skip_bad_rows'),
     tokens: z
       .int()
       .nullable()

@@ -71,6 +71,18 @@ export const data: Record<string, Extreme[]> = {
       sent: ({ conversations: id }) => ({ params: { dataset_id: id }, query: 'limit=100' }),
     },
   ],
+  set_dataset_columns: [
+    {
+      what: '100 rows of 600 KB',
+      sent: ({ wideRows: id }) => ({ params: { dataset_id: id }, body: { input: 'input', output: 'output' } }),
+    },
+  ],
+  set_dataset_columns: [
+    {
+      what: '100 rows of 600 KB',
+      sent: ({ wideRows: id }) => ({ params: { dataset_id: id }, body: { input: 'input', output: 'output' } }),
+    },
+  ],
   map_dataset_columns: [
     {
       what: '100 rows of 600 KB',

@@ -64,6 +64,9 @@ export const datasets = (db: Connection): InMemory<'datasets'> => ({
     }),
 
   report: (id) => db.run('datasets.report', (tx) => tx.get('datasetVersion', id)?.report ?? null),
+
+  /** Nothing here names columns. */
+  columns: () => db.run('datasets.columns', () => null),
 })
 
 /** As the triggers of the migration `stored_bytes` count. */
@@ -72,7 +75,7 @@ function storedBytes(tx: Transaction, accountId: string): number {
   const jobs = tx.all('trainingJob', isOurs)
   const ids = new Set(jobs.map(({ id }) => id))
   const prepared = jobs.flatMap(({ id, preparedData: data }) =>
-    data?.train.key.startsWith(`jobs/${id}/`) ? [data.train, data.evaluation] : [],
+    data?.train.key.startsWith(`jobs/${id}/`) ? [data.train, data.evaluation, ...(data.skipped ? [data.skipped] : [])] : [],
   )
   const files = [...tx.all('artifact', ({ jobId }) => ids.has(jobId)), ...tx.all('model', isOurs)]
   const sizes = [...tx.all('datasetVersion', isOurs), ...prepared, ...files.flatMap((row) => row.files)]

@@ -1,0 +1,26 @@
+// Counts bad rows by their reasons, because a file often has one mistake in many rows.
+import type { BadRow, BadRowGroup } from '../domain/dataset-report.ts'
+
+const maxGroups = 50
+const maxLines = 5
+/** The group of the reasons that have none of their own. */
+const others = { field: 'row', reason: 'has another problem' }
+
+export function createBadRowGroups() {
+  const found = new Map<string, BadRowGroup>()
+
+  return {
+    add({ line, ...row }: BadRow) {
+      // The third message of a row has the same mistake as the fifth of another.
+      const own = { field: row.field.replaceAll(/\[\d+\]/g, '[]'), reason: row.reason }
+      const ownKey = `${own.field}: ${own.reason}`
+      const isNamed = found.has(ownKey) || found.size < maxGroups
+      const key = isNamed ? ownKey : ''
+      const group = found.get(key) ?? { ...(isNamed ? own : others), rowCount: 0, lines: [] }
+      group.rowCount++
+      if (group.lines.length < maxLines) group.lines.push(line)
+      found.set(key, group)
+    },
+    list: (): BadRowGroup[] => [...found.values()],
+  }
+}
