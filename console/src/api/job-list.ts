@@ -69,8 +69,10 @@ const openQuery = (ids: readonly number[]) =>
     refetchInterval: openEvery,
     queryFn: async ({ signal }) => {
       const { jobs } = await api.GET('/v1/train/jobs/briefs', { params: { query: { job_ids: ids.join() } }, signal })
-      queryClient.setQueriesData<Pages>({ queryKey: [...jobListKey, 'pages'] }, (known) =>
-        known && { ...known, pages: known.pages.map((page) => ({ ...page, jobs: withNewer(page.jobs, jobs) })) },
+      queryClient.setQueriesData<Pages>(
+        { queryKey: [...jobListKey, 'pages'] },
+        (known) =>
+          known && { ...known, pages: known.pages.map((page) => ({ ...page, jobs: withNewer(page.jobs, jobs) })) },
       )
       return jobs.length
     },
@@ -110,3 +112,14 @@ export async function allJobs(query: JobsQuery, signal: AbortSignal): Promise<Jo
     after = next
   }
 }
+
+const mostNamed = 20
+
+/** The jobs with this part of a name, for an account that has more jobs than the newest ones. */
+export const namedJobsQuery = (text: string) =>
+  queryOptions({
+    queryKey: [...jobListKey, 'named', text],
+    placeholderData: keepPreviousData,
+    staleTime: headEvery.idle,
+    queryFn: async ({ signal }) => (await readPage({ q: text }, { limit: mostNamed, signal })).jobs,
+  })

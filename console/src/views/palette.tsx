@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react'
 import { datasetsQuery } from '../api/data.ts'
-import { useJobs } from '../api/job-list.ts'
+import { namedJobsQuery, useJobs } from '../api/job-list.ts'
 import { modelsQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
@@ -17,7 +17,7 @@ export function Palette({ close, showHelp }: { close: () => void; showHelp: () =
   const [at, setAt] = useState(0)
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  const items = found(useItems(showHelp), text)
+  const items = found(useItems(showHelp, text.trim()), text)
   const chosen = Math.min(at, items.length - 1)
   useEffect(() => dialog.current?.showModal(), [])
   useEffect(() => {
@@ -83,6 +83,9 @@ export function Palette({ close, showHelp }: { close: () => void; showHelp: () =
   )
 }
 
+/** Fewer letters are in the names of too many jobs. */
+const shortest = 3
+
 const pages = [
   ['Jobs', '/jobs'],
   ['Data', '/data'],
@@ -93,10 +96,13 @@ const pages = [
   ['Settings', '/settings'],
 ] as const
 
-function useItems(showHelp: () => void): Item[] {
+/** @param text that was typed: the service finds older jobs by it */
+function useItems(showHelp: () => void, text: string): Item[] {
   const [, navigate] = useLocation()
   const mayTrain = useMay('training')
-  const jobs = useJobs().data ?? []
+  const newest = useJobs().data ?? []
+  const { data: older = [] } = useQuery({ ...namedJobsQuery(text), enabled: text.length >= shortest })
+  const jobs = new Map([...newest, ...older].map((job) => [job.job_id, job])).values()
   const models = useQuery(modelsQuery).data ?? []
   const { datasets = [] } = useQuery(datasetsQuery).data ?? {}
   const mayAsk = useMay('inference')

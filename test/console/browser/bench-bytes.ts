@@ -42,7 +42,9 @@ async function measure() {
   const startedAt = performance.now()
   await slow.goto(`${connection.apiUrl}/console/jobs`, { waitUntil: 'commit' })
   await firstRow(slow)
-  console.log(`  first row on a slow line, nothing cached, after ${((performance.now() - startedAt) / 1000).toFixed(2)} s`)
+  console.log(
+    `  first row on a slow line, nothing cached, after ${((performance.now() - startedAt) / 1000).toFixed(2)} s`,
+  )
   await slow.close()
 
   const running = await Promise.all(Array.from({ length: runningCount }, () => jobs.insertJob(1)))
