@@ -16,6 +16,8 @@ import { OpenLink, SignIn } from './views/sign-in.tsx'
 const CompareView = lazyView(async () => (await import('./views/compare.tsx')).CompareView)
 const DataView = lazyView(async () => (await import('./views/data.tsx')).DataView)
 const DatasetView = lazyView(async () => (await import('./views/dataset.tsx')).DatasetView)
+const EvaluationView = lazyView(async () => (await import('./views/evaluation.tsx')).EvaluationView)
+const EvaluationsView = lazyView(async () => (await import('./views/evaluations.tsx')).EvaluationsView)
 const JobView = lazyView(async () => (await import('./views/job.tsx')).JobView)
 const JobsView = lazyView(async () => (await import('./views/jobs.tsx')).JobsView)
 const ModelView = lazyView(async () => (await import('./views/model.tsx')).ModelView)
@@ -24,6 +26,7 @@ const NewJobView = lazyView(async () => (await import('./views/new-job.tsx')).Ne
 const PlaygroundView = lazyView(async () => (await import('./views/playground.tsx')).PlaygroundView)
 const SettingsView = lazyView(async () => (await import('./views/settings.tsx')).SettingsView)
 const UsageView = lazyView(async () => (await import('./views/usage.tsx')).UsageView)
+const Palette = lazyView(async () => (await import('./views/palette.tsx')).Palette)
 /** All components and their states, for those who work on them. A release has no such page. */
 const ComponentsView = import.meta.env.DEV
   ? lazyView(async () => (await import('./views/components.tsx')).ComponentsView)
@@ -75,6 +78,8 @@ function pageAt([, place = '', id]: string[]): ReactNode {
       return id === undefined ? <DataView /> : <DatasetView key={id} id={decoded(id)} />
     case 'models':
       return id === undefined ? <ModelsView /> : <ModelView key={id} name={decoded(id)} />
+    case 'evaluations':
+      return id === undefined ? <EvaluationsView /> : <EvaluationView key={id} id={decoded(id)} />
     case 'playground':
       return <PlaygroundView />
     case 'usage':
@@ -101,6 +106,7 @@ function NoPage() {
 function Frame({ keyId }: { keyId: string }) {
   const [location, navigate] = useLocation()
   const [showsHelp, setShowsHelp] = useState(false)
+  const [isFinding, setFinding] = useState(false)
   const main = useRef<HTMLElement>(null)
   const place = location.split('/')[1] ?? ''
   useKeys({
@@ -118,6 +124,15 @@ function Frame({ keyId }: { keyId: string }) {
   }
   useEffect(loadOtherViews, [])
   useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || document.querySelector('dialog[open]')) return
+      event.preventDefault()
+      setFinding(true)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  useEffect(() => {
     if (location === '/') navigate('/jobs', { replace: true })
   }, [location, navigate])
   return (
@@ -125,12 +140,15 @@ function Frame({ keyId }: { keyId: string }) {
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
         Skip to the content
       </a>
-      <Header place={place} showHelp={() => setShowsHelp(true)} />
+      <Header place={place} find={() => setFinding(true)} showHelp={() => setShowsHelp(true)} />
       <Silence />
       <main id="main" ref={main} tabIndex={-1}>
         <Suspense fallback={<Loading what="the page" />}>{pageAt(location.split('/'))}</Suspense>
       </main>
       <Toasts />
+      <Suspense>
+        {isFinding && <Palette close={() => setFinding(false)} showHelp={() => setShowsHelp(true)} />}
+      </Suspense>
       {showsHelp && <Help keyId={keyId} close={() => setShowsHelp(false)} />}
     </div>
   )

@@ -8,13 +8,20 @@ const pages = [
   ['/jobs', 'Jobs', 'jobs'],
   ['/data', 'Data', 'data'],
   ['/models', 'Models', 'models'],
+  ['/evaluations', 'Evaluations', 'evaluations'],
   ['/playground', 'Playground', 'playground'],
   ['/usage', 'Usage', 'usage'],
   ['/settings', 'Settings', 'settings'],
 ] as const satisfies readonly (readonly [string, string, IconName])[]
 
-/** @param props.place the first part of the address, such as "jobs" */
-export function Header({ place, showHelp }: { place: string; showHelp: () => void }) {
+type Props = {
+  /** The first part of the address, such as "jobs". */
+  place: string
+  find: () => void
+  showHelp: () => void
+}
+
+export function Header({ place, find, showHelp }: Props) {
   return (
     <header className="top">
       <Link href="/jobs" className="brand" aria-label="Anneal">
@@ -30,8 +37,18 @@ export function Header({ place, showHelp }: { place: string; showHelp: () => voi
         ))}
       </nav>
       <div className="tools">
+        <button type="button" className="plain" title="Find (Ctrl K)" onClick={find}>
+          <Icon name="search" />
+          <span className="hidden">Find</span> <kbd className="word">Ctrl K</kbd>
+        </button>
         <ThemeButton />
-        <button type="button" className="plain" aria-label="Keys and account" title="Keys and account" onClick={showHelp}>
+        <button
+          type="button"
+          className="plain"
+          aria-label="Keys and account"
+          title="Keys and account"
+          onClick={showHelp}
+        >
           <Icon name="person" />
         </button>
       </div>

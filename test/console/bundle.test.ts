@@ -33,8 +33,8 @@ function withImports(names: readonly string[], found = new Set<string>()): Set<s
 
 test('at most 130 KiB of compressed JavaScript come before the first page can be used', () => {
   const entries = Array.from(text('index.html').matchAll(/assets\/([\w-]+\.js)/g), ([, name = '']) => name)
-  const firstView = files.filter((name) => /^jobs-.*\.js$/.test(name) && text(`assets/${name}`).includes('No job yet'))
-  assert.equal(firstView.length, 1)
+  const firstView = files.filter((name) => /^jobs-.*\.js$/.test(name))
+  assert.notEqual(firstView.length, 0)
   const size = compressed(withImports([...entries, ...firstView]))
   assert.ok(size > 0 && size <= 130, `${size.toFixed(1)} KiB`)
 })

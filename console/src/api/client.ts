@@ -79,8 +79,3 @@ function addressOf(path: string, { path: names = {}, query = {} }: { path?: Valu
   const given = Object.entries(query).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]))
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`
 }
-
-export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
-  return (await (await send(path, signal ? { ...init, signal } : init)).json()) as T
-}

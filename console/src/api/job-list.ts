@@ -114,3 +114,14 @@ export async function allJobs(query: JobsQuery, signal: AbortSignal): Promise<Jo
     after = next
   }
 }
+
+const mostNamed = 20
+
+/** The jobs with this part of a name, for an account that has more jobs than the newest ones. */
+export const namedJobsQuery = (text: string) =>
+  queryOptions({
+    queryKey: [...jobListKey, 'named', text],
+    placeholderData: keepPreviousData,
+    staleTime: headEvery.idle,
+    queryFn: async ({ signal }) => (await readPage({ q: text }, { limit: mostNamed, signal })).jobs,
+  })

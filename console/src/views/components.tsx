@@ -60,7 +60,10 @@ export function ComponentsView() {
             <button type="button" onClick={() => setAsking(true)}>
               Ask first
             </button>
-            <button type="button" onClick={() => toast('Created the key “laptop”', { href: '/settings', text: 'Open' })}>
+            <button
+              type="button"
+              onClick={() => toast('Created the key “laptop”', { href: '/settings', text: 'Open' })}
+            >
               Show a toast
             </button>
           </p>

@@ -113,6 +113,7 @@ export function DatasetView({ id }: { id: string }) {
           action="Delete"
           isDangerous
           act={remove}
+          done={`Deleted ${newest?.file_name ?? id}`}
           close={() => setDeleting(false)}
         >
           <p>Its uploads are removed for good. Jobs that used it keep their models.</p>

@@ -10,6 +10,7 @@ import { canResume, isOpen } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Link } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
+import { toast } from '../ui/toast.tsx'
 import { ExportModel } from './export-model.tsx'
 
 const params = (id: number) => ({ params: { path: { job_id: id } } })
@@ -70,6 +71,7 @@ export function JobActions({ job }: { job: Job }) {
   const isCancelled = job.status_reason === 'cancelling'
   const resume = useMutation({
     mutationFn: () => api.POST('/v1/train/jobs/{job_id}/resume', params(id)),
+    onSuccess: () => toast(`Resumed job ${id}`),
     onSettled: () => refreshJobs([id]),
   })
   return (
