@@ -2,14 +2,16 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { documentedDefaults } from '../src/domain/training-args.ts'
 import type { Connection } from '../src/embedded/connection.ts'
 
 /** A trainer reports about as often. */
 export const reportEveryMs = 500
-/** What the api reads of the spec of a job. */
-const insertedSpec = JSON.stringify({ args: { max_steps: 200_000, num_train_epochs: null } })
 /** Linux counts processor time in these ticks on all architectures that we support. */
 const ticksPerSecond = 100
+
+/** What the api reads of the spec of a job. */
+const spec = JSON.stringify({ args: { ...documentedDefaults, max_steps: 200_000 }, givenArgs: [], gpus: null, nodes: 1 })
 
 export async function insertedJobs({ databaseUrl, processes }: Connection) {
   const database = new pg.Client({ connectionString: databaseUrl })
@@ -35,8 +37,8 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
            insert into dataset_versions (id, account_id, dataset_id, version, upload_key)
            values (gen_random_uuid(), $1, gen_random_uuid()::text, 1, 'none') returning id)
          insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash, resume_limit)
-         select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', $2, 'none', 1 from version returning id`,
-        [accountId, insertedSpec],
+         select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', $2::jsonb, 'none', 1 from version returning id`,
+        [accountId, spec],
       )
       const id = rows[0]?.id ?? 0
       // The reaper leaves a job alone whose start is still to be delivered.
@@ -49,7 +51,7 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
       return id
     },
 
-    /** Ended jobs, a second apart. */
+    /** Ended jobs, a second apart. Each of the newest hundred has reported a hundred steps. */
     async insertEndedJobs(count: number): Promise<void> {
       const id = await this.insertJob(0)
       await database.query(
@@ -59,6 +61,13 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
            now() - make_interval(secs => nth)
          from training_jobs, generate_series(1, $2::int) nth where id = $1`,
         [id, count],
+      )
+      await database.query(
+        `insert into training_steps (job_id, step, attempt, loss, learning_rate, epoch, iter_time, flops, remaining_time)
+         select newest.id, step * 10, 1, 3 * exp(-step / 30.0) + random() / 10, 0.001, 1, 0.1, 1e9, 0
+         from (select id from training_jobs where account_id = $1 and status = 'COMPLETED'
+           order by created_at desc limit 100) newest, generate_series(1, 100) step`,
+        [accountId],
       )
     },
 

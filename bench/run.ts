@@ -27,6 +27,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'first load with 10,000 jobs; a job of 100,000 steps: time to draw, and frames while zooming, from a trace of Chromium',
     command: [process.execPath, 'test/console/browser/bench-pages.ts'],
   },
+  'console-bytes': {
+    says: 'what the list of 10,000 jobs downloads: its first page, an idle and a busy minute, and the first row on a slow line',
+    command: [process.execPath, 'test/console/browser/bench-bytes.ts'],
+  },
   lighthouse: {
     says: "Lighthouse's marks for the pages of the console; fetches Lighthouse from npm",
     command: [process.execPath, 'test/console/browser/bench-lighthouse.ts'],

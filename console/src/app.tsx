@@ -1,41 +1,36 @@
 // The frame around every page: sign-in, navigation, and the line that says when the service is silent.
-import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
+import { Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
 import { useSilence } from './api/connection.ts'
 import { useSession } from './api/session.ts'
+import { Header } from './header.tsx'
 import { Help } from './ui/help.tsx'
 import { useKeys } from './ui/keys.ts'
+import { lazyView, loadOtherViews } from './ui/lazy-view.ts'
+import { usePageTitle } from './ui/page-title.ts'
 import { Link, useLocation } from './ui/router.tsx'
 import { Empty, Loading } from './ui/states.tsx'
 import { When } from './ui/text.tsx'
-import { applyTheme, chosenTheme, nextTheme } from './ui/theme.ts'
-import { DataView } from './views/data.tsx'
-import { DatasetView } from './views/dataset.tsx'
-import { JobsView } from './views/jobs.tsx'
-import { ModelsView } from './views/models.tsx'
-import { NewJobView } from './views/new-job.tsx'
-import { PlaygroundView } from './views/playground.tsx'
-import { SettingsView } from './views/settings.tsx'
+import { Toasts } from './ui/toast.tsx'
 import { OpenLink, SignIn } from './views/sign-in.tsx'
-import { UsageView } from './views/usage.tsx'
 
-// The pages that draw curves need a large library, and are loaded with it; so are those that share parts with them.
-const JobView = lazy(async () => ({ default: (await import('./views/curves.ts')).JobView }))
-const CompareView = lazy(async () => ({ default: (await import('./views/curves.ts')).CompareView }))
-const ModelView = lazy(async () => ({ default: (await import('./views/curves.ts')).ModelView }))
-
-const pages = [
-  ['/jobs', 'Jobs'],
-  ['/data', 'Data'],
-  ['/models', 'Models'],
-  ['/playground', 'Playground'],
-  ['/usage', 'Usage'],
-  ['/settings', 'Settings'],
-] as const
-
-const otherPages = [
-  ['/new', 'New job'],
-  ['/compare', 'Compare'],
-] as const
+const CompareView = lazyView(async () => (await import('./views/compare.tsx')).CompareView)
+const DataView = lazyView(async () => (await import('./views/data.tsx')).DataView)
+const DatasetView = lazyView(async () => (await import('./views/dataset.tsx')).DatasetView)
+const EvaluationView = lazyView(async () => (await import('./views/evaluation.tsx')).EvaluationView)
+const EvaluationsView = lazyView(async () => (await import('./views/evaluations.tsx')).EvaluationsView)
+const JobView = lazyView(async () => (await import('./views/job.tsx')).JobView)
+const JobsView = lazyView(async () => (await import('./views/jobs.tsx')).JobsView)
+const ModelView = lazyView(async () => (await import('./views/model.tsx')).ModelView)
+const ModelsView = lazyView(async () => (await import('./views/models.tsx')).ModelsView)
+const NewJobView = lazyView(async () => (await import('./views/new-job.tsx')).NewJobView)
+const PlaygroundView = lazyView(async () => (await import('./views/playground.tsx')).PlaygroundView)
+const SettingsView = lazyView(async () => (await import('./views/settings.tsx')).SettingsView)
+const UsageView = lazyView(async () => (await import('./views/usage.tsx')).UsageView)
+const Palette = lazyView(async () => (await import('./views/palette.tsx')).Palette)
+/** All components and their states, for those who work on them. A release has no such page. */
+const ComponentsView = import.meta.env.DEV
+  ? lazyView(async () => (await import('./views/components.tsx')).ComponentsView)
+  : null
 
 export function App() {
   const session = useSession()
@@ -48,6 +43,12 @@ export function App() {
     lastKeyId.current = session.keyId
   }, [session, location, navigate])
   if (location === '/open') return <OpenLink />
+  if (ComponentsView && location === '/components')
+    return (
+      <Suspense>
+        <ComponentsView />
+      </Suspense>
+    )
   // Nothing that a page remembers outlives its session.
   return session ? <Frame key={session.pageToken} keyId={session.keyId} /> : <SignIn />
 }
@@ -77,6 +78,8 @@ function pageAt([, place = '', id]: string[]): ReactNode {
       return id === undefined ? <DataView /> : <DatasetView key={id} id={decoded(id)} />
     case 'models':
       return id === undefined ? <ModelsView /> : <ModelView key={id} name={decoded(id)} />
+    case 'evaluations':
+      return id === undefined ? <EvaluationsView /> : <EvaluationView key={id} id={decoded(id)} />
     case 'playground':
       return <PlaygroundView />
     case 'usage':
@@ -88,16 +91,22 @@ function pageAt([, place = '', id]: string[]): ReactNode {
   }
 }
 
-const NoPage = () => (
-  <Empty>
-    <h1>There is no such page</h1>
-    <Link href="/jobs">To the jobs</Link>
-  </Empty>
-)
+function NoPage() {
+  usePageTitle('No page')
+  return (
+    <Empty>
+      <h1>There is no such page</h1>
+      <Link href="/jobs" className="button">
+        To the jobs
+      </Link>
+    </Empty>
+  )
+}
 
 function Frame({ keyId }: { keyId: string }) {
   const [location, navigate] = useLocation()
   const [showsHelp, setShowsHelp] = useState(false)
+  const [isFinding, setFinding] = useState(false)
   const main = useRef<HTMLElement>(null)
   const place = location.split('/')[1] ?? ''
   useKeys({
@@ -113,58 +122,35 @@ function Frame({ keyId }: { keyId: string }) {
     const now = places.findIndex((place) => place.closest('tr, li') === document.activeElement?.closest('tr, li'))
     places[Math.max(0, Math.min(places.length - 1, now + by))]?.focus()
   }
+  useEffect(loadOtherViews, [])
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || document.querySelector('dialog[open]')) return
+      event.preventDefault()
+      setFinding(true)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
   useEffect(() => {
     if (location === '/') navigate('/jobs', { replace: true })
   }, [location, navigate])
-  useEffect(() => {
-    document.title = `${[...pages, ...otherPages].find(([path]) => path === `/${place}`)?.[1] ?? 'No page'} · Anneal`
-  }, [place])
   return (
     <div className="frame">
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
         Skip to the content
       </a>
-      <header className="top">
-        <Link href="/jobs" className="brand">
-          Anneal
-        </Link>
-        <nav aria-label="Pages">
-          {pages.map(([path, name]) => (
-            <Link key={path} href={path} aria-current={`/${place}` === path ? 'page' : undefined}>
-              {name}
-            </Link>
-          ))}
-        </nav>
-        <div className="tools">
-          <ThemeButton />
-          <button type="button" className="plain" aria-label="Keys and account" onClick={() => setShowsHelp(true)}>
-            ?
-          </button>
-        </div>
-      </header>
+      <Header place={place} find={() => setFinding(true)} showHelp={() => setShowsHelp(true)} />
       <Silence />
       <main id="main" ref={main} tabIndex={-1}>
         <Suspense fallback={<Loading what="the page" />}>{pageAt(location.split('/'))}</Suspense>
       </main>
+      <Toasts />
+      <Suspense>
+        {isFinding && <Palette close={() => setFinding(false)} showHelp={() => setShowsHelp(true)} />}
+      </Suspense>
       {showsHelp && <Help keyId={keyId} close={() => setShowsHelp(false)} />}
     </div>
-  )
-}
-
-function ThemeButton() {
-  const [theme, setTheme] = useState(chosenTheme)
-  return (
-    <button
-      type="button"
-      className="plain"
-      onClick={() => {
-        const next = nextTheme(theme)
-        applyTheme(next)
-        setTheme(next)
-      }}
-    >
-      Theme: {theme}
-    </button>
   )
 }
 

@@ -43,6 +43,9 @@ const Entry = z.strictObject({
   /** SHA-256 of model.safetensors; the trainer and the model server refuse other weights. */
   sha256: sha256.optional(),
   contextLength: z.int().min(16),
+  /** Shown to users who choose a model: the licence of the weights, such as Apache-2.0, and their number. */
+  license: z.string().min(1).max(64).optional(),
+  parameterCount: z.int().min(1).optional(),
   /**
    * Numbers in which a model server computes. By default bfloat16 on a GPU that has it, float32 elsewhere. `int8` keeps the
    * weights of linear layers in 8 bits, on a CPU.

@@ -24,6 +24,7 @@ import { modelNameRoutes } from './anneal/model-names.ts'
 import { evaluationRoutes } from './anneal/evaluations.ts'
 import { modelRoutes } from './anneal/models.ts'
 import { reservationRoutes } from './lamini/reservation.ts'
+import { jobBriefRoutes } from './anneal/job-briefs.ts'
 import { jobStreamRoutes } from './anneal/job-stream.ts'
 import { healthRoutes, selfDescription } from './anneal/service.ts'
 import { storedDataRoutes } from './lamini/stored-data.ts'
@@ -50,7 +51,14 @@ export const publicRoutes = [
   ...inChapter('Completions', [...completionRoutes, ...batchRoutes, ...reservationRoutes]),
   ...inChapter('Embeddings', embeddingRoutes),
   ...inChapter('Data', [...dataRoutes, ...dataSetRoutes, ...storedDataRoutes]),
-  ...inChapter('Training', [...trainRoutes, ...trainingJobRoutes, ...trainingJobRecordRoutes, ...jobStreamRoutes]),
+  ...inChapter('Training', [
+    ...trainRoutes,
+    // Before the routes of one job: Express would take "briefs" for an id.
+    ...jobBriefRoutes,
+    ...trainingJobRoutes,
+    ...trainingJobRecordRoutes,
+    ...jobStreamRoutes,
+  ]),
   ...inChapter('Evaluations', evaluationRoutes),
   ...inChapter('Models', [...modelRoutes, ...modelExportRoutes, ...modelNameRoutes]),
   ...inChapter('OpenAI', openAiRoutes),

@@ -18,6 +18,7 @@ import { createFileUploadRepository } from './file-uploads.ts'
 import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
+import { createJobBriefRepository } from './job-briefs.ts'
 import { createJobDetailsRepository } from './job-details.ts'
 import { createConsoleSessionRepository } from './console-sessions.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
@@ -67,6 +68,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   requestBatches: createRequestBatchRepository(db),
   installation: createInstallationRepository(db),
   jobAcceptance: createJobAcceptanceRepository(run),
+  jobBriefs: createJobBriefRepository(run),
   jobDetails: createJobDetailsRepository(run),
   jobEvents: createJobEventRepository(db),
   jobFeed: createJobFeedRepository(run),

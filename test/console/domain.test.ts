@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import {
   bestStep,
   mergeMetrics,
+  plannedEnd,
   readZoom,
   secondsAt,
   smooth,
@@ -15,17 +16,25 @@ import {
 import { commandsOf } from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
-import { age, bytes, duration, parseTime } from '../../console/src/domain/format.ts'
+import { age, bytes, duration, parameters, parseTime } from '../../console/src/domain/format.ts'
 import { descendantsOf, lifetimesUntil } from '../../console/src/domain/key-life.ts'
-import { partsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
+import { partsOf, runsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
 import {
   canResume,
-  chosenJobs,
+  isFiltered,
   isOpen,
-  mergeJobs,
+  mergeHead,
+  noFilter,
+  ordinal,
+  queryOf,
   readFilter,
+  readSelection,
+  sentenceOf,
   statuses,
+  withNewer,
   writeFilter,
+  writeSelection,
+  type JobFilter,
 } from '../../console/src/domain/job-list.ts'
 import { difference } from '../../console/src/domain/text-diff.ts'
 import { openStatuses, trainingJobStatuses } from '../../src/domain/training-job-status.ts'
@@ -59,31 +68,49 @@ test('durations, ages and sizes read well', () => {
     ['just now', '30 min ago', '9 h ago'],
   )
   assert.deepEqual([0, 999, 1500, 2e9].map(bytes), ['0 B', '999 B', '1.5 KB', '2.0 GB'])
+  assert.deepEqual([2_164_416, 134_515_008, 8e9].map(parameters), ['2.2 M', '135 M', '8 B'])
 })
 
 test('an address holds the filter of the list, and an unknown filter reads as the default', () => {
-  const filter = { group: 'failed', text: 'a&b', sort: 'name', selected: new Set([7, 3]) } as const
-  const usual = { group: 'all', text: '', sort: 'newest', selected: new Set() }
+  const filter: JobFilter = {
+    ...{ group: 'failed' as const, text: 'a&b', base: 'org/m', data: 'd', by: 'k' },
+    ...{ from: '2026-11-01', to: '' },
+  }
   assert.deepEqual(readFilter(new URLSearchParams(writeFilter(filter)).toString()), filter)
   assert.deepEqual([...new Set(Object.values(writeFilter(readFilter(''))))], [''])
-  assert.deepEqual(readFilter('show=constructor&sort=x&selected=a'), usual)
+  assert.deepEqual(readFilter('show=constructor&from=yesterday'), noFilter)
+  assert.deepEqual([isFiltered(noFilter), isFiltered(filter)], [false, true])
+  assert.deepEqual(queryOf(noFilter), {})
+  assert.deepEqual(queryOf(filter), {
+    ...{ status: 'FAILED', base_model: 'org/m', dataset_id: 'd', key_id: 'k' },
+    ...{ from: '2026-11-01', q: 'a&b' },
+  })
+  for (const selected of [new Set([7, 3]), 'all'] as const)
+    assert.deepEqual(readSelection(new URLSearchParams(writeSelection(selected)).toString()), selected)
 })
 
-test('a list is filtered by state, name and data set', () => {
-  const job = (job_id: number, status: string, requested_name: string | null) => ({
-    ...{ job_id, status, requested_name, model_name: null, dataset_id: 'Rows' },
-  })
-  const jobs = [job(3, 'QUEUED', null), job(2, 'FAILED', 'Shop'), job(1, 'COMPLETED', 'bot')]
-  const ids = (search: string) => chosenJobs(jobs, readFilter(search)).map((each) => each.job_id)
-  assert.deepEqual(ids(''), [3, 2, 1])
-  assert.deepEqual(ids('q=shop'), [2])
-  assert.deepEqual(ids('q=ROWS&sort=oldest'), [1, 2, 3])
-  assert.deepEqual(ids('show=open'), [3])
-  assert.deepEqual(ids('sort=status'), [3, 1, 2])
-  assert.deepEqual(
-    mergeJobs(jobs, [job(4, 'CREATED', null), job(3, 'COMPLETED', null)]).map((each) => each.status),
-    ['CREATED', 'COMPLETED', 'FAILED', 'COMPLETED'],
-  )
+test('the newest page of a list replaces what it covers, and asks for a whole read when jobs between are unknown', () => {
+  const jobs = (...ids: number[]) => ids.map((job_id) => ({ job_id, of: 'known' }))
+  const head = (next: string | null, ...ids: number[]) => ({ jobs: jobs(...ids), next })
+  const ids = (merged: { job_id: number }[] | null) => merged?.map(({ job_id: id }) => id)
+  assert.deepEqual(ids(mergeHead(jobs(5, 4, 3, 2), head('x', 6, 5, 4))), [6, 5, 4, 3, 2])
+  assert.deepEqual(ids(mergeHead(jobs(5, 4, 3, 2), head('x', 6, 4))), [6, 4, 3, 2], 'a job that left the filter')
+  assert.deepEqual(ids(mergeHead(jobs(5, 4), head(null, 5))), [5])
+  assert.equal(mergeHead(jobs(5, 4), head('x', 9, 8, 7)), null)
+  const known = jobs(2, 1)
+  assert.equal(withNewer(known, jobs(3)), known)
+  assert.deepEqual(withNewer(known, [{ job_id: 1, of: 'newer' }])[1], { job_id: 1, of: 'newer' })
+})
+
+test('a row says why its job waits or ended', () => {
+  const job = { status: 'QUEUED', status_reason: null, status_message: null, queue: null }
+  const queued = (place: number | null) => ({ ...job, queue: { place, message: 'No node has room.' } })
+  assert.equal(sentenceOf(queued(93)), '93rd in the queue')
+  assert.equal(sentenceOf(queued(1)), 'Next in the queue')
+  assert.equal(sentenceOf(queued(null)), 'No node has room.')
+  assert.equal(sentenceOf({ ...job, status: 'FAILED', status_message: 'Line 3 is bad.' }), 'Line 3 is bad.')
+  assert.match(sentenceOf({ ...job, status: 'TRAINING MODEL', status_reason: 'cancelling' }) ?? '', /Being cancelled/)
+  assert.deepEqual([2, 11, 1012, 22].map(ordinal), ['2nd', '11th', '1,012th', '22nd'])
 })
 
 test('steps that an attempt repeats replace those that were there', () => {
@@ -113,6 +140,17 @@ test('the best step is that of the lowest held-out loss', () => {
   assert.equal(bestStep([metric(1)]), null)
   const found = bestStep([metric(1, { valid_loss: 3 }), metric(2, { valid_loss: 1 }), metric(3, { valid_loss: 2 })])
   assert.deepEqual(found, { step: 2, value: 1 })
+})
+
+test('the axis of an open job ends where its training is planned to end', () => {
+  const metrics = [metric(10, { iter_time: 2, epoch: 0.5 })]
+  const end = { steps: 40, secondsLeft: 60 }
+  assert.deepEqual(
+    (['step', 'epoch', 'time'] as const).map((axis) => plannedEnd(axis, metrics, end)),
+    [40, 2, 80],
+  )
+  assert.equal(plannedEnd('step', metrics, { steps: null, secondsLeft: null }), null)
+  assert.equal(plannedEnd('step', metrics, { steps: 5, secondsLeft: 0 }), null, 'a plan that is overtaken says nothing')
 })
 
 test('the time of training adds up over the steps between two reports', () => {
@@ -151,6 +189,19 @@ test('the walk through the states has the time in each; an ended job stays in no
     [0, false],
   ])
   assert.deepEqual(walk(true)[1], [3590, true])
+})
+
+test('a resume begins another run of states', () => {
+  const walk = ['CREATED', 'QUEUED', 'CANCELLED', 'QUEUED', 'COMPLETED'].map((status) => ({
+    ...{ status, from: new Date(0), seconds: 0, isNow: false },
+  }))
+  assert.deepEqual(
+    runsOf(walk).map((run) => run.map(({ status }) => status)),
+    [
+      ['CREATED', 'QUEUED', 'CANCELLED'],
+      ['QUEUED', 'COMPLETED'],
+    ],
+  )
 })
 
 test('the curve leaves out steps that a later attempt has repeated', () => {

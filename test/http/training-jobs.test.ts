@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { accountId, jobDetails, startPublic, trainingJob } from './support.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
+import { openStatuses } from '../../src/domain/training-job-status.ts'
 import type { TrackerRequest } from '../../src/domain/tracker.ts'
 import { rowReader } from '../../src/domain/dataset-report.ts'
 import type { TrainingSpec } from '../../src/domain/training-job.ts'
@@ -678,4 +679,79 @@ suite('a dry run', () => {
     const { status } = await bad.call('POST', '/v1/train?dry_run=maybe', { json })
     assert.equal(status, 400)
   })
+})
+
+const figures = {
+  ...{ customModelName: 'bot', modelName: null, resumeCount: 0, keyId: 'k1', fileName: 'products.csv' },
+  ...{ losses: [3.14159, 2], validLoss: 0.123456 },
+}
+
+async function startBriefs() {
+  const asked: { after: number | null }[] = []
+  const edge = await startPublic({
+    database: {
+      jobBriefs: {
+        find: (_account: string, page: { after: number | null }) => {
+          asked.push(page)
+          return Promise.resolve({ ids: [7, 5], next: 5 })
+        },
+        figures: (_account: string, ids: number[]) => Promise.resolve(ids.map((id) => ({ id, ...figures }))),
+      },
+    },
+  })
+  return { edge, asked }
+}
+
+test('a brief has what a row of a list shows, and no arguments', async () => {
+  const { edge, asked } = await startBriefs()
+  const query = 'status=open,FAILED&base_model=tiny&from=2026-11-01&to=2026-11-02&q=Bot&limit=2'
+  const { status, json } = await edge.call('GET', `/v1/train/jobs/briefs?${query}`)
+  assert.equal(status, 200)
+  assert.deepEqual(
+    json.jobs.map(({ job_id: id }: { job_id: number }) => id),
+    [7, 5],
+  )
+  const [{ losses, valid_loss, dataset_file, requested_name, finetune_args }] = json.jobs
+  assert.deepEqual([losses, valid_loss, dataset_file, requested_name], [[3.142, 2], 0.1235, 'products.csv', 'bot'])
+  assert.equal(finetune_args, undefined)
+  assert.deepEqual(asked, [
+    {
+      limit: 2,
+      after: null,
+      filter: {
+        statuses: [...openStatuses, 'FAILED'],
+        baseModel: 'tiny',
+        datasetId: undefined,
+        keyId: undefined,
+        from: new Date('2026-11-01T00:00:00Z'),
+        to: new Date('2026-11-03T00:00:00Z'),
+        text: 'Bot',
+      },
+    },
+  ])
+  await edge.call('GET', `/v1/train/jobs/briefs?after=${json.next}`)
+  assert.equal(asked[1]?.after, 5)
+})
+
+test('a client that has the newest briefs gets 304', async () => {
+  const { edge } = await startBriefs()
+  const path = '/v1/train/jobs/briefs?job_ids=7,5'
+  const { headers } = await edge.call('GET', path)
+  const again = await edge.call('GET', path, { headers: { 'if-none-match': headers.etag ?? '' } })
+  assert.deepEqual([again.status, again.text], [304, ''])
+})
+
+test('refuses filters of briefs that it does not know, and says which', async () => {
+  const { edge } = await startBriefs()
+  for (const [query, path] of [
+    ['status=open,DONE', 'status'],
+    ['state=open', 'state'],
+    ['job_ids=1,x', 'job_ids'],
+    ['job_ids=1&limit=2', 'limit'],
+    ['from=yesterday', 'from'],
+    ['limit=0', 'limit'],
+  ]) {
+    const { status, json } = await edge.call('GET', `/v1/train/jobs/briefs?${query}`)
+    assert.deepEqual([status, json.errors[0].path], [400, path], query)
+  }
 })

@@ -42,7 +42,7 @@ export type Used = components['schemas']['Usage']['usage'][number]
 const usageEveryMs = 30_000
 
 /** @param from the first day, such as 2026-11-20 */
-export const usageQuery = (from: string, group: UsageGroup) =>
+export const usageQuery = (from: string, group: UsageGroup | 'day,model') =>
   queryOptions({
     queryKey: ['usage', group, from],
     refetchInterval: usageEveryMs,

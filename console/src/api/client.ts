@@ -2,7 +2,22 @@
 import { noteAnswer } from './connection.ts'
 import { ApiError, isMissingScope, NoAnswer, problemOf } from './errors.ts'
 import type { AnswerOf, Method, PathWith, RequestOptions } from './operation.ts'
-import { currentSession, keepSession } from './session.ts'
+import { currentSession, keepSession, onSessionChange } from './session.ts'
+
+const notChanged = 304
+const mostKept = 20
+
+/** The newest answers that have a tag, by their address. A page that asks again gets the same object while nothing changes. */
+const kept = new Map<string, { tag: string; answer: unknown }>()
+onSessionChange(() => kept.clear())
+
+function keep(address: string, tag: string | null, answer: unknown) {
+  if (tag === null) return
+  kept.delete(address)
+  kept.set(address, { tag, answer })
+  const [oldest] = kept.keys()
+  if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
+}
 
 /** Sends a request with the session, and notes whether the service answers. @throws NoAnswer, ApiError */
 export async function send(address: string, init: RequestInit = {}): Promise<Response> {
@@ -18,7 +33,7 @@ export async function send(address: string, init: RequestInit = {}): Promise<Res
     throw new NoAnswer(error)
   }
   noteAnswer(![502, 504].includes(response.status))
-  if (response.ok) return response
+  if (response.ok || response.status === notChanged) return response
   const problem = new ApiError(problemOf(response.status, await response.json().catch(() => null)))
   // The session that asked has ended; a newer one of another tab stays. A refused link says nothing about the session.
   const isOfSession = problem.status === 401 && !isMissingScope(problem) && !address.startsWith('/v1/console/links/')
@@ -30,13 +45,22 @@ const calls =
   <M extends Method>(method: M) =>
   async <P extends PathWith<M>>(path: P, ...[options]: RequestOptions<M, P>): Promise<AnswerOf<M, P>> => {
     const { params, body, headers, signal } = (options ?? {}) as AnyOptions
-    const response = await send(addressOf(path, params), {
+    const address = addressOf(path, params)
+    const known = method === 'get' ? kept.get(address) : undefined
+    const response = await send(address, {
       method: method.toUpperCase(),
-      headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      headers: {
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(known && { 'If-None-Match': known.tag }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })
-    return (await response.json()) as AnswerOf<M, P>
+    if (known && response.status === notChanged) return known.answer as AnswerOf<M, P>
+    const answer = (await response.json()) as AnswerOf<M, P>
+    if (method === 'get') keep(address, response.headers.get('ETag'), answer)
+    return answer
   }
 
 /** A function for each method, typed by the path. Each gives the answer of the API. @throws NoAnswer, ApiError */
@@ -54,9 +78,4 @@ function addressOf(path: string, { path: names = {}, query = {} }: { path?: Valu
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names[name])))
   const given = Object.entries(query).flatMap(([name, value]) => (value == null ? [] : [[name, String(value)]]))
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`
-}
-
-export async function postJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
-  return (await (await send(path, signal ? { ...init, signal } : init)).json()) as T
 }

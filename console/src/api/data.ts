@@ -1,5 +1,5 @@
 // The queries about data sets.
-import { queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api } from './client.ts'
 import { unless } from './errors.ts'
 import { queryClient } from './query-client.ts'
@@ -36,6 +36,28 @@ export const datasetVersionsQuery = (datasetId: string) =>
     queryFn: ({ signal }) =>
       unless(404, api.GET('/v1/data/{dataset_id}/versions', { params: pathOf(datasetId), signal })),
   })
+
+export type Columns = { input: string | null; output: string }
+
+const fewRows = 3
+
+/** The first three rows, as they would be read from these columns, or as they are read. */
+export const columnsQuery = (datasetId: string, columns: Columns | null) =>
+  queryOptions({
+    queryKey: ['rows', datasetId, columns],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => {
+      const { input = null, output } = columns ?? {}
+      const query = { limit: fewRows, ...(output && { output_column: output, ...(input && { input_column: input }) }) }
+      return unless(404, api.GET('/v1/data/{dataset_id}/rows', { params: { ...pathOf(datasetId), query }, signal }))
+    },
+  })
+
+/** After the columns of a data set were chosen: its rows are read and checked again. */
+export const refreshRows = (datasetId: string) =>
+  Promise.all(
+    [['rows', datasetId], ['report', datasetId], key].map((queryKey) => queryClient.invalidateQueries({ queryKey })),
+  )
 
 /** The first rows as the trainer reads them. */
 export const previewQuery = (datasetId: string) =>

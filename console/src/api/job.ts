@@ -3,7 +3,8 @@ import type { components } from './types.ts'
 
 type Schemas = components['schemas']
 
-export type JobSummary = Schemas['TrainingJobSummary']
+/** A job as a row of the list. */
+export type JobBrief = Schemas['TrainingJobBriefs']['jobs'][number]
 export type Job = Schemas['TrainingJob']
 export type Progress = NonNullable<Job['progress']>
 export type JobEvent = Schemas['TrainingJobEventList']['events'][number]

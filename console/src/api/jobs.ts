@@ -1,57 +1,26 @@
-// The queries about training jobs.
-import { queryOptions, useQuery } from '@tanstack/react-query'
+// The queries about one training job.
+import { queryOptions } from '@tanstack/react-query'
 import { mergeMetrics, type Metric } from '../domain/curve.ts'
 import type { TrainRequest } from '../domain/job-form.ts'
-import { isOpen, mergeJobs } from '../domain/job-list.ts'
+import { isOpen } from '../domain/job-list.ts'
 import { api } from './client.ts'
 import { unless } from './errors.ts'
-import type { JobEvent, JobSummary } from './job.ts'
+import { jobListKey } from './job-list.ts'
+import type { JobEvent } from './job.ts'
 import { queryClient } from './query-client.ts'
 import type { components } from './types.ts'
 
 const second = 1000
-const headSize = 100
-/** The whole list is read again this often, for changes of older jobs. */
-const wholeListMs = 60 * second
-
-const listKey = ['jobs'] as const
-
-const jobList = queryOptions({
-  queryKey: listKey,
-  queryFn: ({ signal }) => api.GET('/v1/train/jobs', { signal }),
-  staleTime: wholeListMs,
-  refetchInterval: wholeListMs,
-})
-
-const newestJobs = queryOptions({
-  queryKey: [...listKey, 'newest'],
-  queryFn: async ({ signal }) => {
-    const head = await api.GET('/v1/train/jobs', { params: { query: { limit: headSize } }, signal })
-    queryClient.setQueryData<JobSummary[]>(listKey, (known) => (known ? mergeJobs(known, head) : head))
-    return null
-  },
-  refetchInterval: 2 * second,
-})
-
-/**
- * All jobs of the account, newest first. The newest are there first, and are asked for every two seconds; the rest every
- * minute.
- */
-export function useJobs() {
-  const all = useQuery(jobList)
-  useQuery(newestJobs)
-  return all
-}
 
 /** The queries about one job, each under a key of its own. */
-export type JobPart = 'job' | 'events' | 'attempts' | 'metrics' | 'log' | 'evaluation' | 'checkpoints' | 'losses'
+export type JobPart = 'job' | 'events' | 'attempts' | 'metrics' | 'log' | 'evaluation' | 'checkpoints'
 
 const jobKey = (id: number) => ['job', id] as const
 export const partKey = (id: number, part: JobPart) => [...jobKey(id), part] as const
 
 /** After a job was submitted, cancelled or resumed. */
 export const refreshJobs = (ids: readonly number[] = []) =>
-  Promise.all([listKey, ...ids.map(jobKey)].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
+  Promise.all([jobListKey, ...ids.map(jobKey)].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
 
 const jobPath = (id: number) => ({ path: { job_id: id } })
 
@@ -111,33 +80,6 @@ export const metricsQuery = (id: number, watched = unwatched) =>
         metrics = mergeMetrics(metrics, page.metrics as Metric[])
         if (page.next === null) return metrics
         since = page.next
-      }
-    },
-  })
-
-export type Losses = { shape: number[]; last: number | null; validLoss: number | null }
-
-const sparkSteps = 5000
-const sparkPoints = 60
-
-/** The newest losses of a job, for the row of a list: few points, since a list has thousands of rows. */
-export const lossesQuery = (id: number, { isOpen: grows, step }: { isOpen: boolean; step: number | null }) =>
-  queryOptions({
-    queryKey: partKey(id, 'losses'),
-    staleTime: grows ? 5 * second : Number.POSITIVE_INFINITY,
-    refetchInterval: grows ? 5 * second : false,
-    queryFn: async ({ signal }): Promise<Losses> => {
-      const query = { since_step: Math.max(0, (step ?? 0) - sparkSteps), limit: 1000 }
-      const { metrics } = await api.GET('/v1/train/jobs/{job_id}/metrics', {
-        params: { ...jobPath(id), query },
-        signal,
-      })
-      const losses = metrics.map((metric) => metric.loss)
-      const every = Math.max(1, Math.ceil(losses.length / sparkPoints))
-      return {
-        shape: losses.filter((_, index) => index % every === 0),
-        last: losses.at(-1) ?? null,
-        validLoss: metrics.findLast((metric) => metric.valid_loss !== null)?.valid_loss ?? null,
       }
     },
   })

@@ -1,10 +1,12 @@
 // The queries about models.
 import { queryOptions } from '@tanstack/react-query'
+import type { ModelFacts } from '../domain/chat.ts'
 import { api } from './client.ts'
 import { queryClient } from './query-client.ts'
 import type { components } from './types.ts'
 
-export type Model = components['schemas']['ModelList']['data'][number]
+/** An older service does not say how a model learned, nor a name for people. */
+export type Model = components['schemas']['ModelList']['data'][number] & ModelFacts & { display_name?: string }
 const key = ['models'] as const
 const lookAgainMs = 1000
 
@@ -13,7 +15,7 @@ export const refreshModels = () => queryClient.invalidateQueries({ queryKey: key
 
 export const modelsQuery = queryOptions({
   queryKey: key,
-  queryFn: async ({ signal }) => (await api.GET('/v1/models', { signal })).data,
+  queryFn: async ({ signal }): Promise<Model[]> => (await api.GET('/v1/models', { signal })).data,
 })
 
 /** A sentence on what the server of a model is doing while somebody waits for its first word. */

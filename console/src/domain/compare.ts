@@ -44,3 +44,10 @@ export function aligned(curves: readonly (readonly { x: number; y: number | null
   })
   return { x, values }
 }
+
+/** Which of the values are the best; none if they are all alike. */
+export function bestOf(values: readonly (number | null)[], isLowBest: boolean): boolean[] {
+  const known = values.filter((value) => value !== null)
+  const best = isLowBest ? Math.min(...known) : Math.max(...known)
+  return values.map((value) => value === best && new Set(known).size > 1)
+}

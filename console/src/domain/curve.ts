@@ -6,13 +6,14 @@ export type Metric = {
   valid_loss?: number | null
   learning_rate?: number | null
   epoch?: number | null
+  tokens_per_second?: number | null
   iter_time?: number | null
   remaining_time?: number | null
   [series: string]: number | null | undefined
 }
 
-export type Axis = 'step' | 'epoch' | 'time'
-export const axes: readonly Axis[] = ['step', 'epoch', 'time']
+export type Axis = 'step' | 'epoch' | 'time' | 'tokens'
+export const axes: readonly Axis[] = ['step', 'epoch', 'time', 'tokens']
 
 /** A step that an attempt repeats replaces the one that was there. */
 export function mergeMetrics(known: readonly Metric[], newer: readonly Metric[]): Metric[] {
@@ -24,18 +25,38 @@ export function mergeMetrics(known: readonly Metric[], newer: readonly Metric[])
 }
 
 /** Seconds of training at each metric: the time of a step counts for the steps since the metric before. */
-export function secondsAt(metrics: readonly Metric[]): number[] {
-  let [seconds, before] = [0, 0]
-  return metrics.map(({ step, iter_time: each }) => {
-    seconds += (step - before) * (each ?? 0)
-    before = step
-    return seconds
+export const secondsAt = (metrics: readonly Metric[]) => sumsAt(metrics, ({ iter_time: each }) => each ?? 0)
+
+/** Tokens that were trained on until each metric. */
+const tokensAt = (metrics: readonly Metric[]) =>
+  sumsAt(metrics, ({ iter_time: seconds, tokens_per_second: rate }) => (seconds ?? 0) * (rate ?? 0))
+
+function sumsAt(metrics: readonly Metric[], ofStep: (metric: Metric) => number): number[] {
+  let [sum, before] = [0, 0]
+  return metrics.map((metric) => {
+    sum += (metric.step - before) * ofStep(metric)
+    before = metric.step
+    return sum
   })
 }
 
 export function valuesOn(axis: Axis, metrics: readonly Metric[]): number[] {
   if (axis === 'time') return secondsAt(metrics)
+  if (axis === 'tokens') return tokensAt(metrics)
   return metrics.map((metric) => (axis === 'epoch' ? (metric.epoch ?? metric.step) : metric.step))
+}
+
+/** The place on the axis at which a training will end; null when that is not known. */
+export function plannedEnd(
+  axis: Axis,
+  metrics: readonly Metric[],
+  { steps, secondsLeft }: { steps: number | null; secondsLeft: number | null },
+): number | null {
+  const last = metrics.at(-1)
+  if (!last) return null
+  if (axis === 'time') return secondsLeft === null ? null : (secondsAt(metrics).at(-1) ?? 0) + secondsLeft
+  if (steps === null || steps < last.step) return null
+  return axis === 'step' ? steps : ((last.epoch ?? last.step) * steps) / last.step
 }
 
 export type Range = { min: number; max: number }

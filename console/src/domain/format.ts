@@ -29,6 +29,12 @@ export function bytes(count: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ''}`
 }
 
+/** A number of parameters, such as 135 M. */
+export function parameters(number: number): string {
+  const [value, unit] = number >= 1e9 ? [number / 1e9, 'B'] : [number / 1e6, 'M']
+  return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(2))} ${unit}`
+}
+
 export const count = (value: number) => value.toLocaleString('en-US')
 
 export function loss(value: number | null | undefined): string {

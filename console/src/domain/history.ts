@@ -1,5 +1,6 @@
 // The past of a job: the states it was in, and its attempts.
 import { parseTime } from './format.ts'
+import { isOpen } from './job-list.ts'
 
 export type Event = { id: string; at: string; kind: string; status: string | null; message: string | null }
 
@@ -15,6 +16,17 @@ export function stays(events: readonly Event[], { now, isOpen }: { now: Date; is
     const until = next ? parseTime(next.at) : isOpen ? now : from
     return { status: status ?? '', from, seconds: Math.max(0, (until.getTime() - from.getTime()) / 1000), isNow }
   })
+}
+
+/** The states of each run: a resume begins another one. */
+export function runsOf(walk: readonly Stay[]): Stay[][] {
+  const runs: Stay[][] = []
+  for (const [index, stay] of walk.entries()) {
+    const before = walk[index - 1]
+    if (before === undefined || !isOpen(before.status)) runs.push([])
+    runs.at(-1)?.push(stay)
+  }
+  return runs
 }
 
 export type Attempt = {

@@ -9,9 +9,10 @@ export type JobForm = {
   args: Readonly<Record<string, string>>
   /** More arguments as JSON. */
   more: string
+  skipsBadRows: boolean
 }
 
-export const emptyForm: JobForm = { model: '', datasetId: '', name: '', args: {}, more: '' }
+export const emptyForm: JobForm = { model: '', datasetId: '', name: '', args: {}, more: '', skipsBadRows: false }
 
 /** The arguments with a field of their own. */
 export const fields = [
@@ -27,11 +28,12 @@ export type TrainRequest = {
   model_name: string
   dataset_id: string
   custom_model_name?: string
+  skip_bad_rows?: true
   finetune_args?: Record<string, unknown>
 }
 
 /** @throws Error with a sentence about the field that is wrong */
-export function requestOf({ model, datasetId, name, args, more }: JobForm): TrainRequest {
+export function requestOf({ model, datasetId, name, args, more, skipsBadRows }: JobForm): TrainRequest {
   const numbers = Object.entries(args)
     .filter(([, text]) => text.trim() !== '')
     .map(([field, text]) => {
@@ -44,6 +46,7 @@ export function requestOf({ model, datasetId, name, args, more }: JobForm): Trai
     model_name: model,
     dataset_id: datasetId,
     ...(name.trim() === '' ? {} : { custom_model_name: name.trim() }),
+    ...(skipsBadRows ? { skip_bad_rows: true } : {}),
     ...(Object.keys(finetune).length === 0 ? {} : { finetune_args: finetune }),
   }
 }
@@ -61,7 +64,10 @@ function moreArguments(text: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-type Duplicated = Pick<Job, 'base_model' | 'dataset_id' | 'requested_name' | 'finetune_args' | 'finetune_args_defaults'>
+type Duplicated = Pick<
+  Job,
+  'base_model' | 'dataset_id' | 'requested_name' | 'finetune_args' | 'finetune_args_defaults' | 'skip_bad_rows'
+>
 
 /** The form that makes the same job again. Defaults are left out, so that they stay those of the model. */
 export function formOf(job: Duplicated): JobForm {
@@ -77,6 +83,7 @@ export function formOf(job: Duplicated): JobForm {
     name: job.requested_name ?? '',
     args: Object.fromEntries(given.filter(([name]) => own.has(name)).map(([name, value]) => [name, String(value)])),
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),
+    skipsBadRows: job.skip_bad_rows,
   }
 }
 
@@ -89,11 +96,13 @@ function cliOf({
   model_name: model,
   dataset_id: dataset,
   custom_model_name: name,
+  skip_bad_rows: skips,
   finetune_args: args = {},
 }: TrainRequest) {
   const settings = Object.entries(args).map(([field, value]) => ['set', `${field}=${JSON.stringify(value)}`])
   const options = [['dataset', dataset], ['model', model], ...(name === undefined ? [] : [['name', name]]), ...settings]
-  return `anneal train ${options.map(([option, value = '']) => `--${option} ${word(value)}`).join(' ')}`
+  const given = options.map(([option, value = '']) => `--${option} ${word(value)}`)
+  return ['anneal train', ...given, ...(skips ? ['--skip-bad-rows'] : [])].join(' ')
 }
 
 export function commandsOf(path: string, body: object, origin: string): Record<string, string> {

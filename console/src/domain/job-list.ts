@@ -1,7 +1,7 @@
-// Filters and order of the list of jobs. They live in the address of the page.
+// The states of jobs, and the filter of their list. The filter lives in the address of the page.
 import type { components } from '../api/types.ts'
 
-export type Status = components['schemas']['TrainingJobSummary']['status']
+export type Status = components['schemas']['TrainingJob']['status']
 
 /** In the order of a job's life. A state that the service gets must be added here. */
 const isFinal: Record<Status, boolean> = {
@@ -20,73 +20,126 @@ export const statuses = Object.keys(isFinal) as Status[]
 export const isOpen = (status: string) => !isFinal[status as Status]
 export const canResume = (status: string) => !isOpen(status) && status !== 'COMPLETED'
 
+/** The states of each group, as the service takes them. */
 const groups = {
-  all: () => true,
-  open: isOpen,
-  done: (status: string) => status === 'COMPLETED' || status === 'PARTIALLY COMPLETED',
-  failed: (status: string) => status === 'FAILED',
-  cancelled: (status: string) => status === 'CANCELLED',
-} satisfies Record<string, (status: string) => boolean>
+  all: undefined,
+  open: 'open',
+  done: 'COMPLETED,PARTIALLY COMPLETED',
+  failed: 'FAILED',
+  cancelled: 'CANCELLED',
+} as const
 export type Group = keyof typeof groups
 export const groupNames = Object.keys(groups) as Group[]
 
-export const sorts = ['newest', 'oldest', 'status', 'name'] as const
-export type Sort = (typeof sorts)[number]
-
-export type JobFilter = { group: Group; text: string; sort: Sort; selected: ReadonlySet<number> }
-
-type Listed = {
-  job_id: number
-  status: string
-  model_name: string | null
-  requested_name: string | null
-  dataset_id: string
-  base_model?: string
+export type JobFilter = {
+  group: Group
+  text: string
+  base: string
+  data: string
+  /** The key that submitted the job. */
+  by: string
+  from: string
+  to: string
 }
+
+/** The same as a query of the list. */
+export type JobsQuery = {
+  status?: string
+  base_model?: string
+  dataset_id?: string
+  key_id?: string
+  from?: string
+  to?: string
+  q?: string
+}
+
+/** The chosen rows: some by their ids, or all jobs of the filter. */
+export type Selection = ReadonlySet<number> | 'all'
 
 export function readFilter(search: string): JobFilter {
   const query = new URLSearchParams(search)
+  const text = (name: string) => query.get(name) ?? ''
+  const day = (name: string) => (/^\d{4}-\d{2}-\d{2}$/.test(text(name)) ? text(name) : '')
   return {
     group: groupNames.find((name) => name === query.get('show')) ?? 'all',
-    text: query.get('q') ?? '',
-    sort: sorts.find((name) => name === query.get('sort')) ?? 'newest',
-    selected: new Set((query.get('selected') ?? '').split(',').map(Number).filter(Boolean)),
+    text: text('q'),
+    base: text('base'),
+    data: text('data'),
+    by: text('by'),
+    from: day('from'),
+    to: day('to'),
   }
 }
 
-/** The values of the address; what is usual has none. */
-export const writeFilter = ({ group, text, sort, selected }: JobFilter) => ({
-  show: group === 'all' ? '' : group,
-  q: text,
-  sort: sort === 'newest' ? '' : sort,
-  selected: [...selected].join(),
-})
-
-/** The jobs come newest first. */
-export function chosenJobs<T extends Listed>(
-  jobs: readonly T[],
-  { group, text, sort }: Omit<JobFilter, 'selected'>,
-): T[] {
-  const wanted = text.trim().toLowerCase()
-  const found = jobs.filter((job) => groups[group](job.status) && (wanted === '' || textOf(job).includes(wanted)))
-  if (sort === 'oldest') return found.toReversed()
-  if (sort === 'status') return found.toSorted((a, b) => rankOf(a) - rankOf(b))
-  if (sort === 'name') return found.toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
-  return found
+export function readSelection(search: string): Selection {
+  const text = new URLSearchParams(search).get('selected') ?? ''
+  return text === 'all' ? text : new Set(text.split(',').map(Number).filter(Boolean))
 }
 
-const rankOf = ({ status }: Listed) => statuses.indexOf(status as Status)
+/** The values of the address. A usual value is left out. */
+export const writeFilter = ({ group, text, ...others }: JobFilter) => ({
+  show: group === 'all' ? '' : group,
+  q: text,
+  ...others,
+})
 
-const textOf = (job: Listed) =>
-  [job.job_id, job.requested_name, job.model_name, job.dataset_id, job.base_model, job.status].join(' ').toLowerCase()
+export const writeSelection = (selected: Selection) => ({
+  selected: selected === 'all' ? selected : [...selected].join(),
+})
+
+export const noFilter: JobFilter = readFilter('')
+
+export const isFiltered = (filter: JobFilter) => Object.values(writeFilter(filter)).some((value) => value !== '')
+
+export function queryOf({ group, text, base, data, by, from, to }: JobFilter): JobsQuery {
+  const query = { status: groups[group], base_model: base, dataset_id: data, key_id: by, from, to, q: text.trim() }
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value))
+}
+
+type Listed = { job_id: number }
 
 /** The name that a person knows the job by. */
-export const nameOf = (job: Pick<Listed, 'requested_name' | 'dataset_id'>) => job.requested_name || job.dataset_id
+export const nameOf = (job: { requested_name: string | null; dataset_id: string; dataset_file?: string | null }) =>
+  job.requested_name || job.dataset_file || job.dataset_id
 
-/** Newer facts about some jobs, put into the whole list. */
-export function mergeJobs<T extends Listed>(known: readonly T[], newer: readonly T[]): T[] {
+/** The newest jobs of a filter, put into what was read before. @returns null when jobs between the two are unknown */
+export function mergeHead<T extends Listed>(known: readonly T[], head: { jobs: T[]; next: string | null }): T[] | null {
+  const last = head.jobs.at(-1)
+  if (head.next === null) return head.jobs
+  if (last === undefined) return [...known]
+  const older = known.filter(({ job_id: id }) => id < last.job_id)
+  // Some job of the head was known before, or nothing was.
+  return older.length < known.length || known.length === 0 ? [...head.jobs, ...older] : null
+}
+
+/** Newer facts about some jobs of a list. */
+export function withNewer<T extends Listed>(known: T[], newer: readonly T[]): T[] {
   const byId = new Map(newer.map((job) => [job.job_id, job]))
-  const merged = known.map((job) => byId.get(job.job_id) ?? job)
-  const ids = new Set(known.map(({ job_id: id }) => id))
-  return [...newer.filter(({ job_id: id }) => !ids.has(id)), ...merged].toSorted((a, b) => b.job_id - a.job_id)
+  return known.some(({ job_id: id }) => byId.has(id)) ? known.map((job) => byId.get(job.job_id) ?? job) : known
+}
+
+/** The owner and the name of a base such as `org/model`. */
+export function partsOfBase(base: string): { owner: string; name: string } {
+  const at = base.lastIndexOf('/')
+  return { owner: base.slice(0, at + 1), name: base.slice(at + 1) }
+}
+
+type Told = {
+  status: string
+  status_reason: string | null
+  status_message: string | null
+  queue: { place: number | null; message: string | null } | null
+}
+
+/** Why the job waits or ended, in a sentence; null while all goes its way. */
+export function sentenceOf({ status, status_reason: reason, status_message: message, queue }: Told): string | null {
+  if (isOpen(status) && reason === 'cancelling') return 'Being cancelled: its processes end first.'
+  if (queue?.place != null) return queue.place === 1 ? 'Next in the queue' : `${ordinal(queue.place)} in the queue`
+  return queue?.message ?? message
+}
+
+export function ordinal(place: number): string {
+  const [tens, ones] = [place % 100, place % 10]
+  const ending = tens > 10 && tens < 14 ? 'th' : (['th', 'st', 'nd', 'rd'][ones] ?? 'th')
+  return `${place.toLocaleString('en-US')}${ending}`
 }

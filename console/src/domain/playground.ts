@@ -6,11 +6,11 @@ export type Setup = {
   topP: string
   maxTokens: string
   seed: string
-  /** Fields of a typed answer; none for text. */
+  /** Fields of a structured answer; none for text. */
   type: TypedField[]
   /** An id of stored rows that are put before the prompt. */
   rows: string
-  /** Not empty: the prompt is sent as a message of a user, through the model's chat template. */
+  /** '' asks each model as it learned, 'yes' and 'no' all of them in one way. */
   chat: string
 }
 
@@ -29,6 +29,9 @@ const names = {
   chat: 'chat',
 } as const
 
+/** Links of an earlier release have 1 for a chat. */
+const chatValues: Record<string, string> = { yes: 'yes', no: 'no', '1': 'yes' }
+
 export function readSetup(search: string): Setup {
   const query = new URLSearchParams(search)
   const models = (query.get('models') ?? '').split(',').filter((name) => name !== '')
@@ -41,7 +44,7 @@ export function readSetup(search: string): Setup {
     seed: text(names.seed),
     type: readType(text('type')),
     rows: text(names.rows),
-    chat: text(names.chat),
+    chat: chatValues[text(names.chat)] ?? '',
   }
 }
 
@@ -76,19 +79,36 @@ function readType(text: string): TypedField[] {
 export const types = ['str', 'int', 'float', 'bool']
 
 /**
- * The output type of the API; null for text.
+ * The output type of /v2; null for text.
  * @throws Error with a sentence about the field that is wrong
  */
 export function outputType(fields: readonly TypedField[]): Record<string, string | string[]> | null {
   if (fields.length === 0) return null
   const named = new Map<string, string | string[]>()
   for (const { name, type } of fields) {
-    if (name === '') throw new Error('A field of the typed answer has no name.')
-    if (named.has(name)) throw new Error(`The typed answer has two fields “${name}”.`)
+    if (name === '') throw new Error('A field of the structured answer has no name.')
+    if (named.has(name)) throw new Error(`The structured answer has two fields “${name}”.`)
     if (type === '') throw new Error(`${name} has no values. Write them as red|white.`)
     named.set(name, types.includes(type) ? type : type.split('|'))
   }
   return Object.fromEntries(named)
+}
+
+const schemaTypes: Record<string, string> = { str: 'string', int: 'integer', float: 'number', bool: 'boolean' }
+
+/** The same as OpenAI's `response_format`. @throws Error with a sentence about the field that is wrong */
+export function responseFormat(fields: readonly TypedField[]): object | null {
+  const type = outputType(fields)
+  if (type === null) return null
+  const properties = Object.entries(type).map(([name, each]) => [
+    name,
+    typeof each === 'string' ? { type: schemaTypes[each] } : { enum: each },
+  ])
+  const schema = { type: 'object', properties: Object.fromEntries(properties), required: Object.keys(type) }
+  return {
+    type: 'json_schema',
+    json_schema: { name: 'answer', strict: true, schema: { ...schema, additionalProperties: false } },
+  }
 }
 
 export type Sampling = { temperature?: number; top_p?: number; max_tokens?: number; seed?: number }

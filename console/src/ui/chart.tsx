@@ -18,6 +18,8 @@ export type Line = {
 export type ChartProps = {
   x: readonly number[]
   xName: string
+  /** Where the axis ends, if later than the last value. */
+  end?: number | null
   lines: readonly Line[]
   isLog: boolean
   /** A vertical line with a word. */
@@ -35,14 +37,16 @@ const dashes = [[], [8, 4], [2, 3], [12, 4, 2, 4], [4, 4], [1, 2], [16, 4], [6, 
 const height = 300
 
 export function Chart(props: ChartProps) {
-  const { x, lines, isLog, xName, label, onCanvas, mark, below } = props
+  const { x, lines, isLog, xName, label, onCanvas, mark, below, end = null } = props
   const [query, change] = useQueryOfAddress()
   const zoom = readZoom(query.get('zoom'))
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
+  const whole = end === null ? null : { min: x[0] ?? 0, max: Math.max(end, x.at(-1) ?? 0) }
+  const shown = zoom ?? whole
   const zoomTo = (range: Range | null) => change({ zoom: range ? writeZoom(range) : '' })
-  const latest = useRef<Latest>({ mark, zoom, zoomTo })
-  latest.current = { mark, zoom, zoomTo }
+  const latest = useRef<Latest>({ mark, shown, zoomTo })
+  latest.current = { mark, shown, zoomTo }
   const shape = JSON.stringify([isLog, xName, lines.map(({ name, look, isFaint }) => [name, look, isFaint])])
   const data = [x, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
   const newest = useRef(data)
@@ -55,7 +59,7 @@ export function Chart(props: ChartProps) {
       plot.current?.destroy()
       const options = optionsFor(element, { xName, lines, isLog }, latest)
       plot.current = new uPlot(options, newest.current, element)
-      if (latest.current.zoom) plot.current.setScale('x', latest.current.zoom)
+      if (latest.current.shown) plot.current.setScale('x', latest.current.shown)
       onCanvas?.(element.querySelector('canvas'))
     }
     draw()
@@ -72,26 +76,26 @@ export function Chart(props: ChartProps) {
   }, [shape])
 
   useEffect(() => {
-    // Without a zoom the plot fits its axes to the data.
-    plot.current?.setData(data, zoom === null)
-    if (zoom) plot.current?.setScale('x', zoom)
+    // Without a range the plot fits its axes to the data.
+    plot.current?.setData(data, shown === null)
+    if (shown) plot.current?.setScale('x', shown)
   })
-  const [first, last] = zoom ? [zoom.min, zoom.max] : [x[0] ?? 0, x.at(-1) ?? 0]
+  const { min: first, max: last } = shown ?? { min: x[0] ?? 0, max: x.at(-1) ?? 0 }
   const middle = (first + last) / 2
   return (
     <>
       <div className="chart" ref={box} role="img" aria-label={label} />
       {below}
-      <p className="quiet buttons">
+      <p className="quiet small buttons zooms">
         Drag over the curve to zoom, or show its
-        <button type="button" onClick={() => zoomTo({ min: first, max: middle })}>
+        <button type="button" className="small plain" onClick={() => zoomTo({ min: first, max: middle })}>
           first half
         </button>
-        <button type="button" onClick={() => zoomTo({ min: middle, max: last })}>
+        <button type="button" className="small plain" onClick={() => zoomTo({ min: middle, max: last })}>
           last half
         </button>
         {zoom && (
-          <button type="button" onClick={() => zoomTo(null)}>
+          <button type="button" className="small plain" onClick={() => zoomTo(null)}>
             whole
           </button>
         )}
@@ -101,7 +105,7 @@ export function Chart(props: ChartProps) {
 }
 
 type Look = Pick<ChartProps, 'xName' | 'lines' | 'isLog'>
-type Latest = { mark: ChartProps['mark']; zoom: Range | null; zoomTo: (range: Range | null) => void }
+type Latest = { mark: ChartProps['mark']; shown: Range | null; zoomTo: (range: Range | null) => void }
 
 function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest: { current: Latest }): uPlot.Options {
   const style = getComputedStyle(document.documentElement)

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Failure } from './states.tsx'
+import { toast } from './toast.tsx'
 
 type Props = {
   title: string
@@ -11,11 +12,19 @@ type Props = {
   isDangerous?: boolean
   /** Throws an error with the sentence to show. */
   act: () => Promise<unknown>
+  /** The message after it, such as "Deleted bot". */
+  done?: string
   close: () => void
 }
 
-export function Confirm({ title, children, action, isDangerous = false, act, close }: Props) {
-  const mutation = useMutation({ mutationFn: act, onSuccess: close })
+export function Confirm({ title, children, action, isDangerous = false, act, done, close }: Props) {
+  const mutation = useMutation({
+    mutationFn: act,
+    onSuccess: () => {
+      close()
+      if (done !== undefined) toast(done)
+    },
+  })
   return (
     <Dialog title={title} close={close}>
       <form

@@ -1,8 +1,10 @@
+import { forgetAsked } from '../api/asked.ts'
 import { api } from '../api/client.ts'
 import { currentSession, keepSession } from '../api/session.ts'
 import { Dialog } from './dialog.tsx'
 
 const keys = [
+  ['Ctrl K', 'find a page, a job, a model, a data set or an action'],
   ['j, k', 'next and previous row'],
   ['Enter', 'open the row'],
   ['x', 'select the row'],
@@ -16,6 +18,7 @@ const tellMs = 2000
 /** The session ends in this browser even if the service cannot be told. */
 async function signOut() {
   await api.DELETE('/v1/console/session', { signal: AbortSignal.timeout(tellMs) }).catch(() => undefined)
+  forgetAsked()
   keepSession(null)
 }
 

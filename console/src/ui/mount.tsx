@@ -2,7 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode, type ReactNode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from '../api/query-client.ts'
-import '../style.css'
+import '../style/all.css'
 import { applyTheme } from './theme.ts'
 
 /** Draws a page into its document. */

@@ -5,7 +5,7 @@ import { ApiError, NoAnswer } from '../api/errors.ts'
 
 const patienceMs = 200
 
-/** Nothing for what takes a moment. */
+/** Nothing for what takes a moment, then the shape of what comes. */
 export function Loading({ what }: { what: string }) {
   const [isSlow, setSlow] = useState(false)
   useEffect(() => {
@@ -13,11 +13,26 @@ export function Loading({ what }: { what: string }) {
     return () => clearTimeout(timer)
   }, [])
   return (
-    <p className="state" role="status">
-      {isSlow ? `Loading ${what}…` : ''}
-    </p>
+    <div className="state" role="status">
+      {isSlow && (
+        <>
+          <span className="hidden">Loading {what}…</span>
+          <Skeleton />
+        </>
+      )}
+    </div>
   )
 }
+
+const barsOfSkeleton = 3
+
+export const Skeleton = () => (
+  <div className="skeleton" aria-hidden="true">
+    {Array.from({ length: barsOfSkeleton }, (_, index) => (
+      <span key={index} />
+    ))}
+  </div>
+)
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const requestId = error instanceof ApiError ? error.requestId : null
@@ -38,9 +53,8 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   )
 }
 
-export function Empty({ children }: { children: ReactNode }) {
-  return <div className="state empty">{children}</div>
-}
+/** Says what will be here, and when. A heading and a link or button may stand around the sentence. */
+export const Empty = ({ children }: { children: ReactNode }) => <div className="state empty">{children}</div>
 
 /** The answer of a query, or what stands in its place. An answer that is there stays while a newer one cannot be had. */
 export function Answer<T>({

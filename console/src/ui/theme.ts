@@ -1,7 +1,10 @@
-// Light or dark: as the system says, until the user chooses.
+// Light or dark: as the system says, until the user chooses. The style sheet knows only the resulting theme.
 const storageKey = 'anneal-theme'
 const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
+
+const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
+systemIsDark.addEventListener('change', () => applyTheme())
 
 export function chosenTheme(): Theme {
   const theme = localStorage.getItem(storageKey)
@@ -10,16 +13,10 @@ export function chosenTheme(): Theme {
 
 export function applyTheme(theme: Theme = chosenTheme()) {
   localStorage.setItem(storageKey, theme)
-  if (theme === 'system') delete document.documentElement.dataset['theme']
-  else document.documentElement.dataset['theme'] = theme
-  tellCurves()
-}
-
-/** Curves are drawn on a canvas, which does not follow the style sheet by itself. */
-function tellCurves() {
+  const system = systemIsDark.matches ? 'dark' : 'light'
+  document.documentElement.dataset['theme'] = theme === 'system' ? system : theme
+  // Curves are drawn on a canvas, which does not follow the style sheet by itself.
   window.dispatchEvent(new Event('themechange'))
 }
-
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', tellCurves)
 
 export const nextTheme = (theme: Theme): Theme => themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system'

@@ -11,6 +11,9 @@ type Props = {
   at: (step: number) => number
 }
 
+/** A narrower part has no room for its number, in percent of the width. */
+const leastShare = 2
+
 export function AttemptBand({ attempts, range, at }: Props) {
   const parts = partsOf(attempts)
   const width = range.max - range.min
@@ -28,7 +31,7 @@ export function AttemptBand({ attempts, range, at }: Props) {
             style={{ left: `${left}%`, width: `${Math.max(0, right - left)}%` }}
             title={says}
           >
-            <span aria-hidden="true">{attempt.attempt}</span>
+            {right - left > leastShare && <span aria-hidden="true">{attempt.attempt}</span>}
             <span className="hidden">{says}</span>
           </li>
         )

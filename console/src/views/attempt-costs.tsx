@@ -2,10 +2,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { trainingUsageQuery, useGroupNames } from '../api/account.ts'
 import { count, duration } from '../domain/format.ts'
-import { Head } from '../ui/head.tsx'
 import { Choice } from '../ui/labelled.tsx'
 import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 
 const splits = ['', 'day', 'model', 'key'] as const
 
@@ -16,8 +16,8 @@ export function AttemptCosts({ from }: { from: string }) {
   const training = useQuery(trainingUsageQuery(from, by))
   return (
     <>
-      <h2>Attempts of the jobs of these days</h2>
-      <div className="filters">
+      <div className="title">
+        <h2>Attempts of the jobs of these days</h2>
         <Choice
           label="Split by"
           value={by}
@@ -29,39 +29,46 @@ export function AttemptCosts({ from }: { from: string }) {
       <Answer query={training} what="the attempts">
         {(causes) =>
           causes.length === 0 ? (
-            <Empty>No attempt has run.</Empty>
+            <Empty>
+              <p>No attempt has run in these days.</p>
+            </Empty>
           ) : (
-            <table className="list">
-              <Head
-                columns={[
-                  'Ended by',
-                  ['Attempts', 'number'],
-                  'Productive',
-                  'Lost',
-                  ['GPU time, productive', 'medium'],
-                  ['GPU time, lost', 'medium'],
-                ]}
-              />
-              <tbody>
-                {causes.map((row) => {
-                  const { cause, attempts, training_seconds: time, gpu_seconds: gpu } = row
-                  const group = nameOf(row)
-                  return (
-                    <tr key={`${group} ${cause}`}>
-                      <th scope="row" className="text">
-                        {group && <span className="quiet">{group}: </span>}
-                        {cause?.replaceAll('_', ' ') ?? 'running'}
-                      </th>
-                      <td className="number">{count(attempts)}</td>
-                      <td>{duration(time.productive)}</td>
-                      <td>{duration(time.lost)}</td>
-                      <td className="medium">{duration(gpu.productive)}</td>
-                      <td className="medium">{duration(gpu.lost)}</td>
-                    </tr>
-                  )
-                })}
-              </tbody>
-            </table>
+            <Table
+              label="Attempts"
+              isDense
+              rows={causes}
+              keyOf={(row) => `${nameOf(row)} ${row.cause}`}
+              columns={[
+                {
+                  name: 'Ended by',
+                  isHead: true,
+                  className: 'text',
+                  cell: (row) => (
+                    <>
+                      {nameOf(row) && <span className="quiet">{nameOf(row)}: </span>}
+                      {row.cause?.replaceAll('_', ' ') ?? 'running'}
+                    </>
+                  ),
+                },
+                { name: 'Attempts', className: 'number', cell: ({ attempts }) => count(attempts) },
+                {
+                  name: 'Productive',
+                  className: 'number',
+                  cell: ({ training_seconds: time }) => duration(time.productive),
+                },
+                { name: 'Lost', className: 'number', cell: ({ training_seconds: time }) => duration(time.lost) },
+                {
+                  name: 'GPU time, productive',
+                  className: 'number medium',
+                  cell: ({ gpu_seconds: gpu }) => duration(gpu.productive),
+                },
+                {
+                  name: 'GPU time, lost',
+                  className: 'number medium',
+                  cell: ({ gpu_seconds: gpu }) => duration(gpu.lost),
+                },
+              ]}
+            />
           )
         }
       </Answer>

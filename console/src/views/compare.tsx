@@ -4,11 +4,13 @@ import { useState } from 'react'
 import { evaluationQuery, jobQuery, metricsQuery } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { Evaluation, Job } from '../api/job.ts'
-import { aligned, answersByInput, differingFacts } from '../domain/compare.ts'
-import { bestStep, smooth, type Metric } from '../domain/curve.ts'
-import { fixed, loss } from '../domain/format.ts'
+import { aligned, answersByInput, bestOf, differingFacts } from '../domain/compare.ts'
+import { axes, bestStep, smooth, valuesOn, type Axis, type Metric } from '../domain/curve.ts'
+import { count, fixed, loss } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
 import { Chart } from '../ui/chart.tsx'
+import { Choice, Labelled } from '../ui/labelled.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useQueryOfAddress, useSearch } from '../ui/router.tsx'
 import { Smoothing } from '../ui/smoothing.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -19,6 +21,7 @@ const most = 8
 const rowsAtOnce = 20
 
 export function CompareView() {
+  usePageTitle('Compare')
   const ids = (new URLSearchParams(useSearch()).get('jobs') ?? '').split(',').map(Number)
   const chosen = [...new Set(ids)].filter((id) => id > 0).slice(0, most)
   const compared = useQuery({
@@ -53,47 +56,64 @@ async function readCompared(id: number) {
   return { job, metrics, rows: evaluation?.eval_results ?? [], summary: evaluation?.summary ?? {} }
 }
 
-function Comparison({ all }: { all: Awaited<ReturnType<typeof readCompared>>[] }) {
-  const [query, change] = useQueryOfAddress()
-  const weight = Number(query.get('smooth'))
+type Compared = Awaited<ReturnType<typeof readCompared>>
+
+function Comparison({ all }: { all: Compared[] }) {
   const jobs = all.map(({ job }) => job)
-  const metrics = all.map((each) => each.metrics)
   return (
     <>
-      <Facts jobs={jobs} metrics={metrics} summaries={all.map(({ summary }) => summary)} />
-      <label className="inline">
-        Smooth <Smoothing weight={weight} onChange={(smooth) => change({ smooth })} />
-      </label>
-      <Curves jobs={jobs} metrics={metrics} weight={weight} />
+      <Facts all={all} />
+      <Curves jobs={jobs} metrics={all.map((each) => each.metrics)} />
       <Answers jobs={jobs} rows={answersByInput(all.map(({ rows }) => rows))} />
     </>
   )
 }
 
 type Summary = NonNullable<Evaluation['summary']>
+type FactRow = { name: string; values: string[]; best: boolean[] }
 
 const scoreOf = (score: Summary[string] | undefined) =>
   score ? `${fixed(score.tuned.mean)} (${fixed(score.tuned.low)} to ${fixed(score.tuned.high)})` : '–'
 
 const title = (job: Job) => `${job.job_id} ${nameOf(job)}`
 
-type FactsProps = { jobs: Job[]; metrics: Metric[][]; summaries: Summary[] }
-
-function Facts({ jobs, metrics, summaries }: FactsProps) {
-  const graders = [...new Set(summaries.flatMap(Object.keys))]
-  const rows: [string, string[]][] = [
-    ['last loss', metrics.map((each) => loss(each.at(-1)?.loss))],
-    ['best held-out loss', metrics.map((each) => loss(bestStep(each)?.value))],
-    ...graders.map((name): [string, string[]] => [name, summaries.map((summary) => scoreOf(summary[name]))]),
-    ...differingFacts(jobs),
+/** The numbers that tell which job is best come first, then what was done differently. */
+function factsOf(all: readonly Compared[]): FactRow[] {
+  const lowest = (name: string, values: (number | null)[]): FactRow => ({
+    name,
+    values: values.map(loss),
+    best: bestOf(values, true),
+  })
+  const graders = [...new Set(all.flatMap(({ summary }) => Object.keys(summary)))]
+  return [
+    ...graders.map((name) => ({
+      name,
+      values: all.map(({ summary }) => scoreOf(summary[name])),
+      best: bestOf(
+        all.map(({ summary }) => summary[name]?.tuned.mean ?? null),
+        false,
+      ),
+    })),
+    lowest(
+      'best held-out loss',
+      all.map(({ metrics }) => bestStep(metrics)?.value ?? null),
+    ),
+    lowest(
+      'last loss',
+      all.map(({ metrics }) => metrics.at(-1)?.loss ?? null),
+    ),
+    ...differingFacts(all.map(({ job }) => job)).map(([name, values]) => ({ name, values, best: [] })),
   ]
+}
+
+function Facts({ all }: { all: Compared[] }) {
   return (
-    <div className="scroll" role="region" aria-label="What differs" tabIndex={0}>
-      <table className="list">
+    <div className="scroll sticky" role="region" aria-label="What differs" tabIndex={0}>
+      <table className="list dense">
         <thead>
           <tr>
             <th scope="col">What differs</th>
-            {jobs.map((job) => (
+            {all.map(({ job }) => (
               <th key={job.job_id} scope="col">
                 <Link href={`/jobs/${job.job_id}`}>{title(job)}</Link> <Status status={job.status} />
               </th>
@@ -101,12 +121,13 @@ function Facts({ jobs, metrics, summaries }: FactsProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(([name, values]) => (
+          {factsOf(all).map(({ name, values, best }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
               {values.map((value, index) => (
                 <td key={index} className="text">
-                  {value}
+                  {best[index] ? <strong>{value}</strong> : value}
+                  {best[index] && <span className="hidden"> (best)</span>}
                 </td>
               ))}
             </tr>
@@ -117,8 +138,16 @@ function Facts({ jobs, metrics, summaries }: FactsProps) {
   )
 }
 
-function Curves({ jobs, metrics, weight }: { jobs: Job[]; metrics: Metric[][]; weight: number }) {
-  const curves = metrics.map((each) => each.map(({ step, loss: y }) => ({ x: step, y })))
+const nameOfAxis = (axis: Axis) => (axis === 'time' ? 'seconds of training' : axis)
+
+function Curves({ jobs, metrics }: { jobs: Job[]; metrics: Metric[][] }) {
+  const [query, change] = useQueryOfAddress()
+  const weight = Number(query.get('smooth'))
+  const axis = axes.find((each) => each === query.get('over')) ?? 'step'
+  const curves = metrics.map((each) => {
+    const places = valuesOn(axis, each)
+    return each.map(({ loss: y }, index) => ({ x: places[index] ?? 0, y }))
+  })
   const { x, values } = aligned(curves)
   if (x.length === 0) return <Empty>None of these jobs has reported a step.</Empty>
   const lines = jobs.map((job, look) => ({
@@ -128,22 +157,68 @@ function Curves({ jobs, metrics, weight }: { jobs: Job[]; metrics: Metric[][]; w
     values: smooth(values[look] ?? [], weight),
   }))
   return (
-    <Chart
-      x={x}
-      xName="step"
-      lines={lines}
-      isLog={false}
-      label={`Training losses of jobs ${jobs.map(title).join(', ')}`}
-    />
+    <>
+      <div className="filters">
+        <Choice
+          label="Over"
+          value={axis}
+          values={axes}
+          textOf={nameOfAxis}
+          onChange={(over) => change({ over: over === 'step' ? '' : over, zoom: '' })}
+        />
+        <Labelled name="Smooth">
+          <Smoothing weight={weight} onChange={(smooth) => change({ smooth })} />
+        </Labelled>
+      </div>
+      <Chart
+        x={x}
+        xName={nameOfAxis(axis)}
+        lines={lines}
+        isLog={false}
+        label={`Training losses of jobs ${jobs.map(title).join(', ')}`}
+      />
+    </>
   )
 }
 
-function Answers({ jobs, rows }: { jobs: Job[]; rows: ReturnType<typeof answersByInput> }) {
-  const [shown, setShown] = useState(rowsAtOnce)
+type Rows = ReturnType<typeof answersByInput>
+
+/** Only rows that every job has answered compare the jobs; the others stand behind a fold. */
+function Answers({ jobs, rows }: { jobs: Job[]; rows: Rows }) {
   if (rows.length === 0) return <Empty>None of these jobs has answered evaluation rows yet.</Empty>
+  const isWhole = ({ answers }: Rows[number]) => answers.every((answer) => answer !== null)
+  const others = rows.filter((row) => !isWhole(row))
+  return (
+    <section aria-label="Answers" className="compared">
+      <h2>Answers of the tuned models</h2>
+      {others.length === rows.length ? (
+        <p className="quiet">No row was answered by all of these jobs: they were evaluated on different rows.</p>
+      ) : (
+        <AnswerRows jobs={jobs} rows={rows.filter(isWhole)} />
+      )}
+      {others.length > 0 && (
+        <details>
+          <summary>
+            {count(others.length)} {others.length === 1 ? 'row' : 'rows'} that not every job has answered
+          </summary>
+          <AnswerRows jobs={jobs} rows={others} />
+        </details>
+      )}
+    </section>
+  )
+}
+
+function AnswerRows({ jobs, rows }: { jobs: Job[]; rows: Rows }) {
+  const [shown, setShown] = useState(rowsAtOnce)
   return (
     <>
-      <h2>Answers of the tuned models</h2>
+      <div className="model-columns heads" aria-hidden="true">
+        {jobs.map((job) => (
+          <p key={job.job_id} className="caption">
+            {title(job)}
+          </p>
+        ))}
+      </div>
       <ol className="answers">
         {rows.slice(0, shown).map(({ input, expected, answers }) => (
           <li key={input} className={answers.every((each) => each?.trim() === expected.trim()) ? 'right' : 'wrong'}>
@@ -153,7 +228,7 @@ function Answers({ jobs, rows }: { jobs: Job[]; rows: ReturnType<typeof answersB
             <p className="text">
               <span className="quiet">Expected</span> {expected}
             </p>
-            <div className="columns">
+            <div className="model-columns">
               {answers.map((answer, index) => (
                 <Output
                   key={index}
@@ -168,7 +243,7 @@ function Answers({ jobs, rows }: { jobs: Job[]; rows: ReturnType<typeof answersB
       </ol>
       {shown < rows.length && (
         <button type="button" onClick={() => setShown(shown + rowsAtOnce)}>
-          Show more
+          Show {Math.min(rowsAtOnce, rows.length - shown)} more
         </button>
       )}
     </>

@@ -2,13 +2,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { datasetsQuery } from '../api/data.ts'
 import { bytes, count } from '../domain/format.ts'
-import { Head } from '../ui/head.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 import { BadCount, When } from '../ui/text.tsx'
 import { Upload } from './upload.tsx'
 
 export function DataView() {
+  usePageTitle('Data')
   const datasets = useQuery(datasetsQuery)
   const [, navigate] = useLocation()
   return (
@@ -18,45 +20,38 @@ export function DataView() {
       <Answer query={datasets} what="the data sets">
         {({ datasets: all }) =>
           all.length === 0 ? (
-            <Empty>No data set yet. Upload a file of rows to train on.</Empty>
+            <Empty>
+              <p>No data set yet. A file that you upload appears here with its rows, its size and its versions.</p>
+            </Empty>
           ) : (
-            <table className="list">
-              <Head
-                columns={[
-                  'Data set',
-                  ['Rows', 'number'],
-                  ['Size', 'number medium'],
-                  ['Versions', 'number wide'],
-                  ['Made', 'medium'],
-                ]}
-              />
-              <tbody>
-                {all.map(
-                  ({
-                    dataset_id: id,
-                    file_name: file,
-                    rows,
-                    bytes: size,
-                    created_at: created,
-                    bad_rows: bad,
-                    versions,
-                  }) => (
-                    <tr key={id}>
-                      <td className="text">
-                        <Link href={`/data/${encodeURIComponent(id)}`}>{file ?? id}</Link>
-                        <BadCount bad={bad} />
-                      </td>
-                      <td className="number">{rows === null ? '–' : count(rows)}</td>
-                      <td className="number medium">{size === null ? '–' : bytes(size)}</td>
-                      <td className="number wide">{versions}</td>
-                      <td className="medium">
-                        <When at={created} as="age" />
-                      </td>
-                    </tr>
+            <Table
+              label="Data sets"
+              rows={all}
+              keyOf={({ dataset_id: id }) => id}
+              columns={[
+                {
+                  name: 'Data set',
+                  isHead: true,
+                  className: 'text',
+                  cell: ({ dataset_id: id, file_name: file, bad_rows: bad }) => (
+                    <>
+                      <Link href={`/data/${encodeURIComponent(id)}`} title={id}>
+                        {file ?? id}
+                      </Link>
+                      <BadCount bad={bad} />
+                    </>
                   ),
-                )}
-              </tbody>
-            </table>
+                },
+                { name: 'Rows', className: 'number', cell: ({ rows }) => (rows === null ? '–' : count(rows)) },
+                {
+                  name: 'Size',
+                  className: 'number medium',
+                  cell: ({ bytes: size }) => (size === null ? '–' : bytes(size)),
+                },
+                { name: 'Versions', className: 'number wide', cell: ({ versions }) => versions },
+                { name: 'Created', className: 'medium', cell: ({ created_at: at }) => <When at={at} as="age" /> },
+              ]}
+            />
           )
         }
       </Answer>

@@ -3,6 +3,7 @@ import type { Report } from '../api/data.ts'
 import { bytes, count } from '../domain/format.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Head } from '../ui/head.tsx'
+import { BadRowGroups } from './bad-row-groups.tsx'
 
 export function DatasetReport({ report }: { report: Report }) {
   const { input, output } = report.token_length ?? {}
@@ -30,7 +31,12 @@ export function DatasetReport({ report }: { report: Report }) {
       </p>
       <Facts facts={facts} />
       {report.token_length && <Histogram buckets={report.token_length.histogram} />}
-      {report.errors.length > 0 && <BadRows report={report} />}
+      {report.errors.length > 0 && (
+        <>
+          <BadRowGroups report={report} />
+          <BadRows report={report} />
+        </>
+      )}
       {report.unread_fields.length > 0 && <UnreadFields fields={report.unread_fields} />}
     </>
   )
@@ -79,20 +85,22 @@ function UnreadFields({ fields }: { fields: Report['unread_fields'] }) {
 
 function BadRows({ report: { errors, bad_rows: total } }: { report: Report }) {
   return (
-    <table className="list">
-      <caption className="quiet">{errors.length < total ? `The first ${errors.length} bad rows` : 'Bad rows'}</caption>
-      <Head columns={['Line', 'Field', 'What is wrong']} />
-      <tbody>
-        {errors.map(({ line, field, reason }, index) => (
-          <tr key={index}>
-            <td className="number">{line}</td>
-            <td>
-              <code>{field}</code>
-            </td>
-            <td className="text">{reason}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <details>
+      <summary>{errors.length < total ? `The first ${errors.length} bad rows` : 'All bad rows'}</summary>
+      <table className="list dense">
+        <Head columns={[['Line', 'number'], 'Field', 'What is wrong']} />
+        <tbody>
+          {errors.map(({ line, field, reason }, index) => (
+            <tr key={index}>
+              <td className="number">{line}</td>
+              <td>
+                <code>{field}</code>
+              </td>
+              <td className="text">{reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
   )
 }

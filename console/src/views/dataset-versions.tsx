@@ -1,7 +1,7 @@
 // The versions of a data set, and the jobs that trained or were evaluated on each.
 import { useQuery } from '@tanstack/react-query'
 import { datasetVersionsQuery } from '../api/data.ts'
-import { useJobs } from '../api/jobs.ts'
+import { useJobs } from '../api/job-list.ts'
 import { bytes, count } from '../domain/format.ts'
 import { nameOf } from '../domain/job-list.ts'
 import { Head } from '../ui/head.tsx'

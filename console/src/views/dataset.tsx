@@ -6,6 +6,7 @@ import { datasetVersionsQuery, previewQuery, refreshData, reportQuery, type Prev
 import { useMay } from '../api/session.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Head } from '../ui/head.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { DatasetReport } from './dataset-report.tsx'
@@ -17,6 +18,7 @@ export function DatasetView({ id }: { id: string }) {
   const report = useQuery(reportQuery(id))
   const preview = useQuery(previewQuery(id))
   const newest = useQuery(datasetVersionsQuery(id)).data?.versions[0]
+  usePageTitle(newest?.file_name ?? id)
   const [mayTrain, mayStore] = [useMay('training'), useMay('data')]
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
@@ -111,6 +113,7 @@ export function DatasetView({ id }: { id: string }) {
           action="Delete"
           isDangerous
           act={remove}
+          done={`Deleted ${newest?.file_name ?? id}`}
           close={() => setDeleting(false)}
         >
           <p>Its uploads are removed for good. Jobs that used it keep their models.</p>

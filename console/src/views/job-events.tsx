@@ -1,25 +1,32 @@
 import type { JobEvent } from '../api/job.ts'
-import { stays } from '../domain/history.ts'
+import { runsOf, stays } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { bothTimes, Status, useNow, When } from '../ui/text.tsx'
 import { Empty } from '../ui/states.tsx'
 
-/** The states that the job went through, and how long it was in each. */
+/** The states that the job went through, a row for each run, and how long it was in each. */
 export function StateWalk({ events, isOpen }: { events: JobEvent[]; isOpen: boolean }) {
   const now = useNow(1000, isOpen)
-  const walk = stays(events, { now, isOpen })
+  const runs = runsOf(stays(events, { now, isOpen }))
   return (
-    <ol className="walk" aria-label="States of the job">
-      {walk.map(({ status, from, seconds, isNow }, index) => (
-        <li key={`${index} ${status}`} aria-current={isNow ? 'step' : undefined}>
-          <Status status={status} />
-          <span className="quiet" title={bothTimes(from)}>
-            {seconds > 0 || isNow ? duration(seconds) : ' '}
-          </span>
-        </li>
+    <div className="walks">
+      {runs.map((walk, run) => (
+        <div key={run}>
+          {runs.length > 1 && <span className="quiet small">{run === 0 ? 'First run' : `Resume ${run}`}</span>}
+          <ol className="walk" aria-label={`States of the job${runs.length > 1 ? `, run ${run + 1}` : ''}`}>
+            {walk.map(({ status, from, seconds, isNow }, index) => (
+              <li key={`${index} ${status}`} aria-current={isNow ? 'step' : undefined}>
+                <Status status={status} />
+                <span className="quiet" title={bothTimes(from)}>
+                  {seconds > 0 || isNow ? duration(seconds) : ' '}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </div>
       ))}
-    </ol>
+    </div>
   )
 }
 

@@ -1,62 +1,82 @@
 import { memo } from 'react'
-import type { JobSummary } from '../api/job.ts'
-import { duration, loss, short } from '../domain/format.ts'
-import { isOpen, nameOf } from '../domain/job-list.ts'
+import type { JobBrief } from '../api/job.ts'
+import { count, duration, loss, percent } from '../domain/format.ts'
+import { isOpen, nameOf, partsOfBase, sentenceOf } from '../domain/job-list.ts'
 import { Link } from '../ui/router.tsx'
-import { Progress, Status, When } from '../ui/text.tsx'
-import { Spark, useLosses } from './spark.tsx'
+import { Status, When } from '../ui/text.tsx'
+import { Spark } from './spark.tsx'
 
-/** Also in the style sheet. */
-export const rowHeight = 44
+/** Also in style/jobs.css. */
+export const rowHeight = { wide: 56, narrow: 72 }
+
+/** The columns that some job has a value for. */
+export type JobColumns = { hasLoss: boolean; hasHeldOut: boolean; hasGpu: boolean }
 
 type Props = {
-  job: JobSummary
+  job: JobBrief
   position: number
-  isCurrent: boolean
   isSelected: boolean
   select: (id: number) => void
+  columns: JobColumns
 }
 
-export const JobRow = memo(function JobRow({ job, position, isCurrent, isSelected, select }: Props) {
-  const { job_id: id, status } = job
-  const losses = useLosses(id, isOpen(status), job.progress?.step ?? null)
+export const JobRow = memo(function JobRow({ job, position, isSelected, select, columns }: Props) {
+  const { job_id: id } = job
+  const { owner, name: base } = partsOfBase(job.base_model)
+  const second = secondLineOf(job)
   return (
-    <tr aria-rowindex={position} className={isCurrent ? 'current' : undefined} aria-selected={isSelected}>
+    <tr aria-rowindex={position} aria-selected={isSelected}>
       <td className="select">
         <input type="checkbox" aria-label={`Select job ${id}`} checked={isSelected} onChange={() => select(id)} />
       </td>
-      <td className="name">
-        <Link href={`/jobs/${id}`}>
-          <span className="quiet">{id}</span> {nameOf(job)}
-        </Link>
+      <td className="job">
+        <Link href={`/jobs/${id}`}>{nameOf(job)}</Link> <span className="quiet small">#{id}</span>
+        <span className="second" title={second}>
+          {second}
+        </span>
       </td>
-      <td className="reason" title={job.queue?.message ?? undefined}>
-        <Status status={status} />
-        {job.queue && (
-          <span className="quiet"> {job.queue.ahead === null ? job.queue.message : `${job.queue.ahead} ahead`}</span>
-        )}
-        {job.resume_count > 0 && <span className="quiet"> · resumed {job.resume_count}×</span>}
-      </td>
-      <td className="wide">{short(job.base_model)}</td>
-      <td>
+      <td className="job-state">
+        <Status status={job.status} />
         <JobProgress job={job} />
       </td>
       <td className="wide">
-        <Spark losses={losses} />
+        <span className="quiet">{owner}</span>
+        {base}
+        <span className="second" title={job.dataset_id}>
+          {job.dataset_file ?? job.dataset_id}
+        </span>
       </td>
-      <td className="wide number">{loss(losses?.validLoss)}</td>
-      <td className="wide number">{job.attempts.gpu_seconds ? duration(job.attempts.gpu_seconds) : '–'}</td>
-      <td className="medium">
-        <When at={job.start_time} as="age" />
+      {columns.hasLoss && (
+        <td className="medium">
+          <Spark losses={job.losses} />
+        </td>
+      )}
+      {columns.hasHeldOut && <td className="wide number">{loss(job.valid_loss)}</td>}
+      <td className="wide number">{timeOf(columns.hasGpu ? job.gpu_seconds : job.training_seconds)}</td>
+      <td className="age number">
+        <When at={job.created_at} as="age" />
       </td>
     </tr>
   )
 })
 
-function JobProgress({ job: { status, progress } }: { job: JobSummary }) {
-  if (!isOpen(status)) return <>{progress ? `${progress.step} steps` : '–'}</>
-  if (!progress) return <>–</>
+const timeOf = (seconds: number) => (seconds > 0 ? duration(seconds) : '–')
+
+/** What one wants to know next: why the job waits or failed, how far it is, or what it was. */
+function secondLineOf(job: JobBrief): string {
+  const resumed = job.resume_count > 0 ? ` · resumed ${job.resume_count}×` : ''
+  const sentence = sentenceOf(job)
+  if (sentence !== null) return sentence + resumed
+  const { progress } = job
+  if (!progress) return isOpen(job.status) ? `not started${resumed}` : `no step${resumed}`
   const { step, of, remaining_seconds: left } = progress
-  const label = left == null ? `${step}${of === null ? '' : ` / ${of}`}` : `${duration(left)} left`
-  return <Progress share={of === null ? null : step / of} label={label} />
+  if (!isOpen(job.status)) return `${count(step)} steps in ${duration(job.training_seconds)}${resumed}`
+  const share = of === null ? `step ${count(step)}` : `step ${count(step)} of ${count(of)}`
+  return `${share}${left == null ? '' : ` · ${duration(left)} left`}${resumed}`
+}
+
+function JobProgress({ job: { status, progress } }: { job: JobBrief }) {
+  if (!isOpen(status) || !progress?.of) return null
+  const share = Math.min(1, progress.step / progress.of)
+  return <progress aria-label={`${percent(share)} of the steps`} max={1} value={share} />
 }

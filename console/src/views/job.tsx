@@ -1,25 +1,25 @@
 // One job: what it is, how it goes, what happened to it, and how good it became.
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { useFollow } from '../api/job-feed.ts'
-import type { Job } from '../api/job.ts'
+import type { Attempt, Job, JobEvent } from '../api/job.ts'
 import { attemptsQuery, eventsQuery, jobQuery, metricsQuery } from '../api/jobs.ts'
-import { duration, loss, percent } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
-import { bestStep } from '../domain/curve.ts'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
-import { Progress, Status, When } from '../ui/text.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+import { Status } from '../ui/text.tsx'
 import { JobActions } from './job-actions.tsx'
 import { JobAttempts } from './job-attempts.tsx'
 import { JobCheckpoints } from './job-checkpoints.tsx'
 import { JobCurve } from './job-curve.tsx'
+import { JobEstimate } from './job-estimate.tsx'
 import { JobEvaluation } from './job-evaluation.tsx'
 import { JobEvents, StateWalk } from './job-events.tsx'
 import { JobFacts } from './job-facts.tsx'
+import { JobFigures, JobReason, JobStrip, plannedSteps } from './job-head.tsx'
 import { JobLog } from './job-log.tsx'
-
-const tabs = ['answers', 'events', 'log', 'attempts', 'checkpoints', 'arguments'] as const
-type Tab = (typeof tabs)[number]
 
 export function JobView({ id }: { id: number }) {
   // The stream is opened once the job is known to be open, and closed with it.
@@ -27,6 +27,7 @@ export function JobView({ id }: { id: number }) {
   const open = first.data !== undefined && isOpen(first.data.status)
   const isFollowed = useFollow(id, open)
   const job = useQuery(jobQuery(id, isFollowed))
+  usePageTitle(job.data ? nameOf(job.data) : `Job ${id}`, open ? shareOf(job.data) : null)
   return (
     <>
       {job.error && !job.data && <h1>Job {id}</h1>}
@@ -37,108 +38,91 @@ export function JobView({ id }: { id: number }) {
   )
 }
 
+/** How much of its steps a job has done. */
+function shareOf(job: Job | undefined): number | null {
+  const progress = job?.progress
+  return progress?.of ? progress.step / progress.of : null
+}
+
 function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
   const id = job.job_id
   const watched = { isOpen: isOpen(job.status), isFollowed }
   const metrics = useQuery(metricsQuery(id, watched))
   const attempts = useQuery(attemptsQuery(id, watched))
   const events = useQuery(eventsQuery(id, watched))
-  const best = bestStep(metrics.data ?? [])
-  const last = metrics.data?.at(-1)
+  const end = watched.isOpen ? { steps: plannedSteps(job), secondsLeft: job.progress?.remaining_seconds ?? null } : null
   return (
     <>
       <p className="crumbs">
         <Link href="/jobs">Jobs</Link> / {id}
       </p>
       <div className="title">
-        <h1>{nameOf(job)}</h1>
+        <div className="heading">
+          <h1>{nameOf(job)}</h1>
+          <Status status={job.status} />
+        </div>
         <JobActions job={job} />
       </div>
-      <section className="summary" aria-label="State">
-        <Status status={job.status} />
-        {job.status_reason === 'cancelling' && <span>being cancelled: its processes are ended first</span>}
-        <JobProgress job={job} lastStep={last?.step} remaining={last?.remaining_time} />
-        {last && <Figure name="Loss" value={loss(last.loss)} />}
-        {best && <Figure name="Best held-out loss" value={`${loss(best.value)} at step ${best.step}`} />}
-        <Figure name="Submitted" value={<When at={job.start_time} />} />
-        {job.resume_count > 0 && <Figure name="Resumed" value={`${job.resume_count}×`} />}
-      </section>
-      {job.status_message && (
-        <p className={job.status === 'FAILED' ? 'notice failure' : 'notice'}>{job.status_message}</p>
-      )}
+      <JobStrip job={job} />
+      <JobReason job={job} />
+      <JobFigures job={job} metrics={metrics.data ?? []} />
       <Answer query={metrics} what="the curve">
-        {(known) => <JobCurve id={id} metrics={known} attempts={attempts.data ?? []} isOpen={watched.isOpen} />}
+        {(known) =>
+          known.length > 0 ? (
+            <JobCurve id={id} metrics={known} attempts={attempts.data ?? []} end={end} />
+          ) : (
+            watched.isOpen && <JobEstimate job={job} />
+          )
+        }
       </Answer>
       <Answer query={events} what="the events">
         {(known) => <StateWalk events={known} isOpen={watched.isOpen} />}
       </Answer>
-      <Tabs>
-        {(tab) => {
-          if (tab === 'events')
-            return (
-              <Answer query={events} what="the events">
-                {(known) => <JobEvents events={known} />}
-              </Answer>
-            )
-          if (tab === 'log') return <JobLog id={id} {...watched} attempts={attempts.data ?? []} />
-          if (tab === 'attempts')
-            return (
-              <Answer query={attempts} what="the attempts">
-                {(known) => <JobAttempts attempts={known} />}
-              </Answer>
-            )
-          if (tab === 'checkpoints') return <JobCheckpoints job={job} isOpen={watched.isOpen} />
-          if (tab === 'arguments') return <JobFacts job={job} />
-          return <JobEvaluation job={job} />
-        }}
-      </Tabs>
+      <Parts job={job} watched={watched} events={events} attempts={attempts} />
     </>
   )
 }
 
-function Figure({ name, value }: { name: string; value: React.ReactNode }) {
-  return (
-    <span className="figure">
-      <span className="quiet">{name}</span> <strong>{value}</strong>
-    </span>
-  )
+const tabs = ['answers', 'log', 'events', 'attempts', 'checkpoints', 'arguments'] as const
+type Tab = (typeof tabs)[number]
+
+/** The part that has most to say at this time. */
+function firstTab({ status, attempts }: Job): Tab {
+  if (!isOpen(status) && status !== 'FAILED') return 'answers'
+  return attempts.count === 0 ? 'events' : 'log'
 }
 
-type ProgressProps = { job: Job; lastStep: number | undefined; remaining: number | null | undefined }
-
-function JobProgress({ job, lastStep, remaining }: ProgressProps) {
-  if (!isOpen(job.status)) return null
-  const step = job.progress?.step ?? lastStep
-  if (step === undefined) return job.queue ? <Figure name="Ahead" value={job.queue.ahead ?? '–'} /> : null
-  const planned = Number(job.finetune_args['max_steps'] ?? 0)
-  const of = job.progress?.of ?? (planned > 0 ? planned : null)
-  const left = job.progress?.remaining_seconds ?? (job.status === 'TRAINING MODEL' ? remaining : null)
-  const parts = [
-    of === null ? `step ${step}` : `step ${step} of ${of}, ${percent(step / of)}`,
-    ...(left == null ? [] : [`${duration(left)} left`]),
-  ]
-  return <Progress share={of === null ? null : step / of} label={parts.join(' · ')} />
+type PartsProps = {
+  job: Job
+  watched: { isOpen: boolean; isFollowed: boolean }
+  events: UseQueryResult<JobEvent[]>
+  attempts: UseQueryResult<Attempt[]>
 }
 
 /** The chosen part of the page is in its address. */
-function Tabs({ children }: { children: (tab: Tab) => React.ReactNode }) {
+function Parts({ job, watched, events, attempts }: PartsProps) {
   const [query, change] = useQueryOfAddress()
-  const tab = tabs.find((each) => each === query.get('tab')) ?? 'answers'
+  const tab = tabs.find((each) => each === query.get('tab')) ?? firstTab(job)
+  const parts: Record<Tab, () => ReactNode> = {
+    answers: () => <JobEvaluation job={job} />,
+    log: () => <JobLog id={job.job_id} {...watched} attempts={attempts.data ?? []} />,
+    events: () => (
+      <Answer query={events} what="the events">
+        {(known) => <JobEvents events={known} />}
+      </Answer>
+    ),
+    attempts: () => (
+      <Answer query={attempts} what="the attempts">
+        {(known) => <JobAttempts attempts={known} />}
+      </Answer>
+    ),
+    checkpoints: () => <JobCheckpoints job={job} isOpen={watched.isOpen} />,
+    arguments: () => <JobFacts job={job} />,
+  }
   return (
     <>
-      <nav className="tabs" aria-label="Parts of the job">
-        {tabs.map((each) => (
-          <button
-            key={each}
-            type="button"
-            aria-current={each === tab ? 'true' : undefined}
-            onClick={() => change({ tab: each })}
-          >
-            {each}
-          </button>
-        ))}
-      </nav>
-      <section aria-label={tab}>{children(tab)}</section>
+      <Tabs label="Parts of the job" value={tab} values={tabs} onChange={(each) => change({ tab: each })} />
+      <section aria-label={tab}>{parts[tab]()}</section>
     </>
   )
 }

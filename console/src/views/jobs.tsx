@@ -1,21 +1,42 @@
-// All jobs of the account. Filter, order and search are in the address of the page.
-import { useMemo, useRef, useState } from 'react'
-import type { JobSummary } from '../api/job.ts'
-import { useJobs } from '../api/jobs.ts'
+// All jobs of the account, newest first. The filter and the selection are in the address of the page.
+import { useEffect, useMemo, useRef } from 'react'
+import { useJobPages, useOpenJobs } from '../api/job-list.ts'
+import type { JobBrief } from '../api/job.ts'
 import { useMay } from '../api/session.ts'
-import { chosenJobs, groupNames, isOpen, readFilter, sorts, writeFilter, type JobFilter } from '../domain/job-list.ts'
+import {
+  isFiltered,
+  noFilter,
+  queryOf,
+  readFilter,
+  readSelection,
+  writeFilter,
+  writeSelection,
+  type JobFilter,
+  type Selection,
+} from '../domain/job-list.ts'
 import { count } from '../domain/format.ts'
 import { useKeys } from '../ui/keys.ts'
-import { Choice, Labelled } from '../ui/labelled.tsx'
-import { Link, useLocation, useQueryOfAddress, useSearch } from '../ui/router.tsx'
-import { Answer, Empty } from '../ui/states.tsx'
+import { useNarrow } from '../ui/narrow.ts'
+import { usePageTitle } from '../ui/page-title.ts'
+import { Link, useQueryOfAddress, useSearch } from '../ui/router.tsx'
+import { Empty, Failure, Loading } from '../ui/states.tsx'
 import { useRowWindow } from '../ui/window.ts'
-import { CancelJobs } from './job-actions.tsx'
-import { JobRow, rowHeight } from './job-row.tsx'
+import { JobFilters } from './job-filters.tsx'
+import { JobRow, rowHeight, type JobColumns } from './job-row.tsx'
+import { JobSelection } from './job-selection.tsx'
 
 export function JobsView() {
-  const jobs = useJobs()
+  usePageTitle('Jobs')
   const mayTrain = useMay('training')
+  const search = useSearch()
+  const [, changeQuery] = useQueryOfAddress()
+  const filter = useMemo(() => readFilter(search), [search])
+  const pages = useJobPages(queryOf(filter))
+  const jobs = useMemo(() => pages.data?.pages.flatMap((page) => page.jobs) ?? [], [pages.data])
+  const change = (changes: Partial<JobFilter>) =>
+    changeQuery({ ...writeFilter({ ...filter, ...changes }), selected: '' })
+  const isSearching = pages.isFetchingNextPage || pages.isPlaceholderData
+  const isEmpty = jobs.length === 0 && !pages.hasNextPage
   return (
     <>
       <div className="title">
@@ -26,143 +47,191 @@ export function JobsView() {
           </Link>
         )}
       </div>
-      <Answer query={jobs} what="the jobs">
-        {(all) => (all.length === 0 ? <NoJobs mayTrain={mayTrain} /> : <JobTable all={all} mayTrain={mayTrain} />)}
-      </Answer>
+      {pages.data && !(isEmpty && !isFiltered(filter)) && (
+        <JobFilters
+          filter={filter}
+          change={change}
+          jobs={jobs}
+          found={isSearching ? 'Reading more…' : `${count(jobs.length)}${pages.hasNextPage ? ' or more' : ''} jobs`}
+        />
+      )}
+      {pages.error && !pages.data && <Failure error={pages.error} retry={() => void pages.refetch()} />}
+      {!pages.data && !pages.error && <Loading what="the jobs" />}
+      {pages.data && isEmpty && (isFiltered(filter) ? <NoneFound change={change} /> : <NoJobs mayTrain={mayTrain} />)}
+      {pages.data && !isEmpty && (
+        <JobTable
+          jobs={jobs}
+          mayTrain={mayTrain}
+          filter={filter}
+          hasMore={pages.hasNextPage}
+          readMore={pages.isFetching ? null : () => void pages.fetchNextPage()}
+        />
+      )}
     </>
   )
 }
+
+const NoneFound = ({ change }: { change: (filter: JobFilter) => void }) => (
+  <Empty>
+    <p>No job fits this filter.</p>
+    <button type="button" onClick={() => change(noFilter)}>
+      Show all
+    </button>
+  </Empty>
+)
 
 function NoJobs({ mayTrain }: { mayTrain: boolean }) {
   return (
     <Empty>
       <h2>No job yet</h2>
-      <p>A job fine-tunes a model on your rows of input and output.</p>
-      {mayTrain ? <Link href="/new">Start the first one</Link> : <p>This key may read only.</p>}
+      <p>A job fine-tunes a model on your rows: questions with answers, conversations, or plain texts.</p>
+      {mayTrain ? (
+        <Link href="/new" className="button primary">
+          Start the first one
+        </Link>
+      ) : (
+        <p>This key may read only.</p>
+      )}
     </Empty>
   )
 }
 
-function JobTable({ all, mayTrain }: { all: JobSummary[]; mayTrain: boolean }) {
+type TableProps = {
+  jobs: JobBrief[]
+  mayTrain: boolean
+  filter: JobFilter
+  hasMore: boolean
+  /** Null while pages are read. */
+  readMore: (() => void) | null
+}
+
+function JobTable({ jobs, mayTrain, filter, hasMore, readMore }: TableProps) {
   const search = useSearch()
   const [, changeQuery] = useQueryOfAddress()
-  const [, navigate] = useLocation()
-  const filter = useMemo(() => readFilter(search), [search])
-  const { selected } = filter
-  const shown = useMemo(() => chosenJobs(all, filter), [all, filter])
-  const [current, setCurrent] = useState(-1)
-  const [isCancelling, setCancelling] = useState(false)
+  const selected = useMemo(() => readSelection(search), [search])
   const body = useRef<HTMLTableSectionElement>(null)
-  const rows = useRowWindow(body, shown.length, rowHeight)
-
-  const write = (changes: Partial<JobFilter>) => changeQuery(writeFilter({ ...filter, ...changes }))
-  const change = (changes: Partial<JobFilter>) => {
-    setCurrent(-1)
-    write(changes)
-  }
-  const toggle = (id: number) => write({ selected: selected.symmetricDifference(new Set([id])) })
-  const move = (by: number) => {
-    const next = Math.max(0, Math.min(shown.length - 1, current + by))
-    setCurrent(next)
-    const top = (body.current?.getBoundingClientRect().top ?? 0) + next * rowHeight
-    if (top < 120) window.scrollBy({ top: top - 120 })
-    else if (top > window.innerHeight - 80) window.scrollBy({ top: top - window.innerHeight + 80 })
-  }
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    Enter: () => shown[current] && navigate(`/jobs/${shown[current].job_id}`),
-    x: () => shown[current] && toggle(shown[current].job_id),
+  const height = useNarrow() ? rowHeight.narrow : rowHeight.wide
+  const rows = useRowWindow(body, jobs.length, height)
+  const shown = jobs.slice(rows.from, rows.to)
+  useOpenJobs(shown)
+  useEffect(() => {
+    if (hasMore && rows.to >= jobs.length) readMore?.()
   })
-  const chosen = shown.filter(({ job_id: id }) => selected.has(id))
-  const open = chosen.filter(({ status }) => isOpen(status))
+  const columns = useMemo(() => columnsOf(jobs), [jobs])
+  const select = (to: Selection) => changeQuery(writeSelection(to))
+  const toggle = (id: number) => {
+    const ids = selected === 'all' ? new Set(jobs.map(({ job_id: each }) => each)) : selected
+    select(ids.symmetricDifference(new Set([id])))
+  }
+  useRowKeys({ body, count: jobs.length, height, toggle: (index) => jobs[index] && toggle(jobs[index].job_id) })
+  const hasAll = selected === 'all' || (jobs.length > 0 && jobs.every(({ job_id: id }) => selected.has(id)))
   return (
     <>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <Labelled name="Search">
-          <input
-            type="search"
-            value={filter.text}
-            placeholder="name, data set, model, number"
-            onChange={(event) => change({ text: event.target.value })}
-            onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
-          />
-        </Labelled>
-        <Choice label="Show" value={filter.group} values={groupNames} onChange={(group) => change({ group })} />
-        <Choice label="Order" value={filter.sort} values={sorts} onChange={(sort) => change({ sort })} />
-        <p className="quiet" role="status">
-          {shown.length === all.length ? `${count(all.length)} jobs` : `${count(shown.length)} of ${count(all.length)}`}
-        </p>
-        {chosen.length > 0 && (
-          <p className="selection">
-            {chosen.length} selected
-            {chosen.length >= 2 && chosen.length <= 8 && (
-              <Link href={`/compare?jobs=${chosen.map(({ job_id: id }) => id).join(',')}`}>Compare</Link>
-            )}
-            {mayTrain && open.length > 0 && (
-              <button type="button" className="danger" onClick={() => setCancelling(true)}>
-                Cancel {open.length}
-              </button>
-            )}
-            <button type="button" onClick={() => write({ selected: new Set() })}>
-              Clear
-            </button>
-          </p>
-        )}
-      </form>
-      {shown.length === 0 ? (
-        <Empty>
-          <p>No job fits this filter.</p>
-          <button type="button" onClick={() => change({ group: 'all', text: '' })}>
-            Show all
-          </button>
-        </Empty>
-      ) : (
-        <table className="list jobs" aria-rowcount={shown.length + 1}>
-          <thead>
-            <tr>
-              <th scope="col" className="select">
-                <span className="hidden">Selected</span>
-              </th>
-              <th scope="col">Job</th>
-              <th scope="col" className="reason">
-                Status
-              </th>
-              <th scope="col" className="wide">
-                Base
-              </th>
-              <th scope="col">Progress</th>
-              <th scope="col" className="wide">
-                Loss
-              </th>
-              <th scope="col" className="wide number">
-                Held-out loss
-              </th>
-              <th scope="col" className="wide number">
-                GPU time
-              </th>
-              <th scope="col" className="medium">
-                Submitted
-              </th>
-            </tr>
-          </thead>
-          <tbody ref={body}>
-            {rows.before > 0 && <tr aria-hidden="true" style={{ height: rows.before }} />}
-            {shown.slice(rows.from, rows.to).map((job, index) => (
-              <JobRow
-                key={job.job_id}
-                job={job}
-                position={rows.from + index + 2}
-                isCurrent={rows.from + index === current}
-                isSelected={selected.has(job.job_id)}
-                select={toggle}
-              />
-            ))}
-            {rows.after > 0 && <tr aria-hidden="true" style={{ height: rows.after }} />}
-          </tbody>
-        </table>
-      )}
-      {isCancelling && <CancelJobs jobs={open} close={() => setCancelling(false)} />}
+      <JobSelection
+        selected={selected}
+        jobs={jobs}
+        hasMore={hasMore}
+        query={queryOf(filter)}
+        mayTrain={mayTrain}
+        select={select}
+      />
+      <table className="list job-list" aria-rowcount={hasMore ? -1 : jobs.length + 1}>
+        <JobHead
+          columns={columns}
+          hasAll={hasAll}
+          selectAll={() => select(new Set(hasAll ? [] : jobs.map(({ job_id: id }) => id)))}
+        />
+        <tbody ref={body}>
+          {rows.before > 0 && <tr aria-hidden="true" style={{ height: rows.before }} />}
+          {shown.map((job, index) => (
+            <JobRow
+              key={job.job_id}
+              job={job}
+              position={rows.from + index + 2}
+              isSelected={selected === 'all' || selected.has(job.job_id)}
+              select={toggle}
+              columns={columns}
+            />
+          ))}
+          {rows.after > 0 && <tr aria-hidden="true" style={{ height: rows.after }} />}
+        </tbody>
+      </table>
     </>
   )
+}
+
+/** A column that is empty for all jobs is left out. */
+const columnsOf = (jobs: readonly JobBrief[]): JobColumns => ({
+  hasLoss: jobs.some(({ losses }) => losses.length > 0),
+  hasHeldOut: jobs.some(({ valid_loss: held }) => held !== null),
+  hasGpu: jobs.some(({ gpu_seconds: seconds }) => seconds > 0),
+})
+
+function JobHead({ columns, hasAll, selectAll }: { columns: JobColumns; hasAll: boolean; selectAll: () => void }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col" className="select">
+          <input type="checkbox" aria-label="Select all jobs that are read" checked={hasAll} onChange={selectAll} />
+        </th>
+        <th scope="col">Job</th>
+        <th scope="col" className="job-state">
+          Status
+        </th>
+        <th scope="col" className="wide base">
+          Base and data
+        </th>
+        {columns.hasLoss && (
+          <th scope="col" className="medium loss">
+            Loss
+          </th>
+        )}
+        {columns.hasHeldOut && (
+          <th scope="col" className="wide number">
+            Held-out loss
+          </th>
+        )}
+        <th scope="col" className="wide number">
+          {columns.hasGpu ? 'GPU time' : 'Time'}
+        </th>
+        <th scope="col" className="age number">
+          Created
+        </th>
+      </tr>
+    </thead>
+  )
+}
+
+type RowKeys = {
+  body: React.RefObject<HTMLTableSectionElement | null>
+  count: number
+  height: number
+  toggle: (index: number) => void
+}
+
+/** `j` and `k` move the focus from row to row, also to rows that are not drawn yet; `x` selects the row with the focus. */
+function useRowKeys({ body, count: rowCount, height, toggle }: RowKeys) {
+  const wanted = useRef<number | null>(null)
+  const last = useRef(-1)
+  const rowOf = (element: Element | null) => Number(element?.closest('tr')?.getAttribute('aria-rowindex') ?? 0) - 2
+  const now = () => {
+    const focused = body.current?.contains(document.activeElement) ? rowOf(document.activeElement) : -1
+    return focused >= 0 ? focused : last.current
+  }
+  const focusWanted = () => {
+    const link = body.current?.querySelector<HTMLElement>(`tr[aria-rowindex="${(wanted.current ?? -2) + 2}"] a`)
+    if (!link) return
+    wanted.current = null
+    link.focus({ preventScroll: true })
+  }
+  useEffect(focusWanted)
+  const move = (by: number) => {
+    const next = Math.max(0, Math.min(rowCount - 1, now() + by))
+    last.current = wanted.current = next
+    const top = (body.current?.getBoundingClientRect().top ?? 0) + next * height
+    if (top < 120) window.scrollBy({ top: top - 120 })
+    else if (top > window.innerHeight - 100) window.scrollBy({ top: top - window.innerHeight + 100 })
+    focusWanted()
+  }
+  useKeys({ j: () => move(1), k: () => move(-1), x: () => now() >= 0 && toggle(now()) })
 }

@@ -7,11 +7,13 @@ import { useSession } from '../api/session.ts'
 import type { components } from '../api/types.ts'
 import { parseTime } from '../domain/format.ts'
 import { descendantsOf, endOf, lifetimes, lifetimesUntil, type Lifetime } from '../domain/key-life.ts'
+import { Chip } from '../ui/chip.tsx'
 import { Confirm } from '../ui/confirm.tsx'
-import { Head } from '../ui/head.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 import { Code, When } from '../ui/text.tsx'
+import { toast } from '../ui/toast.tsx'
 
 type Key = components['schemas']['ApiKey']
 type Made = { name: string; secret: string }
@@ -41,46 +43,57 @@ export function Keys() {
       </label>
       <Answer query={keys} what="the keys">
         {(all) => (
-          <table className="list">
-            <Head columns={['Name', ['Id', 'wide'], ['Scopes', 'medium'], ['Last used', 'medium'], 'Ends', '']} />
-            <tbody>
-              {all
-                .map((key) => ({ key, end: endOf(key, now) }))
-                .filter(({ end }) => showsEnded || !end.isOver)
-                .map(({ key, end }) => (
-                  <tr key={key.id}>
-                    <th scope="row" className="text">
-                      {key.name} {key.id === own && <span className="quiet">of this session</span>}
-                      {key.maker_key_id && (
-                        <div className="quiet">
-                          made by <code>{key.maker_key_id}</code>
-                        </div>
-                      )}
-                    </th>
-                    <td className="wide">
-                      <code>{key.id}</code>
-                    </td>
-                    <td className="medium">{key.scopes.join(', ')}</td>
-                    <td className="medium">{key.last_used_at ? <When at={key.last_used_at} as="age" /> : 'never'}</td>
-                    <td>
-                      {end.word} {end.at && <When at={end.at} />}
-                    </td>
-                    <td>
-                      {!end.isOver && (
-                        <div className="buttons">
-                          <button type="button" onClick={() => setRotated(key)}>
-                            Rotate
-                          </button>
-                          <button type="button" className="danger" onClick={() => setRevoked(key)}>
-                            Revoke
-                          </button>
-                        </div>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
+          <Table
+            label="Keys"
+            rows={all.map((key) => ({ ...key, end: endOf(key, now) })).filter(({ end }) => showsEnded || !end.isOver)}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                name: 'Name',
+                isHead: true,
+                className: 'text',
+                cell: ({ id, name, maker_key_id: maker }) => (
+                  <>
+                    {name} {id === own && <Chip tone="runs">this session</Chip>}
+                    {maker && (
+                      <div className="quiet small">
+                        made by <code>{maker}</code>
+                      </div>
+                    )}
+                  </>
+                ),
+              },
+              { name: 'Id', className: 'wide', cell: ({ id }) => <code>{id}</code> },
+              { name: 'Scopes', className: 'medium', cell: ({ scopes }) => scopes.join(', ') },
+              {
+                name: 'Last used',
+                className: 'medium',
+                cell: ({ last_used_at: at }) => (at ? <When at={at} as="age" /> : 'never'),
+              },
+              {
+                name: 'Ends',
+                cell: ({ end }) => (
+                  <>
+                    {end.word} {end.at && <When at={end.at} />}
+                  </>
+                ),
+              },
+              {
+                name: '',
+                cell: (key) =>
+                  !key.end.isOver && (
+                    <div className="buttons">
+                      <button type="button" onClick={() => setRotated(key)}>
+                        Rotate
+                      </button>
+                      <button type="button" className="danger" onClick={() => setRevoked(key)}>
+                        Revoke
+                      </button>
+                    </div>
+                  ),
+              },
+            ]}
+          />
         )}
       </Answer>
       {rotated && <Rotate of={rotated} done={setMade} close={() => setRotated(null)} />}
@@ -97,6 +110,7 @@ function Revoke({ of, isOwn, close }: { of: Key; isOwn: boolean; close: () => vo
       title={`Revoke the key “${of.name}”?`}
       action="Revoke"
       isDangerous
+      done={`Revoked the key “${of.name}”`}
       act={async () => {
         await api.DELETE('/v1/keys/{key_id}', { params: { ...pathOf(of), query: { descendants: takesMade } } })
         await refreshKeys()
@@ -130,6 +144,7 @@ function NewKey({ done }: { done: (made: Made) => void }) {
     },
     onSuccess: async (key) => {
       done({ name: key.name, secret: key.key })
+      toast(`Created the key “${key.name}”`)
       setName('')
       await refreshKeys()
     },
@@ -167,8 +182,8 @@ function NewKey({ done }: { done: (made: Made) => void }) {
         textOf={(each) => (each === 'never' && latest ? 'with its maker' : each)}
         onChange={setLifetime}
       />
-      <button type="submit" disabled={make.isPending || scopes.length === 0}>
-        Make the key
+      <button type="submit" className="primary" disabled={make.isPending || scopes.length === 0}>
+        Create key
       </button>
       {latest && (
         <p className="quiet">
@@ -190,6 +205,7 @@ function Rotate({ of, done, close }: { of: Key; done: (made: Made) => void; clos
     <Confirm
       title={`Rotate the key “${of.name}”?`}
       action="Rotate"
+      done={`Rotated the key “${of.name}”`}
       act={async () => {
         const body = { overlap_seconds: overlaps[overlap] }
         const made = await api.POST('/v1/keys/{key_id}/rotate', { params: pathOf(of), body })

@@ -1,105 +1,196 @@
-// One name of tuned models: its versions with what each was made from and how it scored, and its aliases.
+// One name of tuned models: how good it is, how to use it, and its versions with what each was made from.
 import { useQuery } from '@tanstack/react-query'
-import { versionsQuery } from '../api/models.ts'
+import { modelsQuery, versionsQuery, type Model } from '../api/models.ts'
 import type { components } from '../api/types.ts'
-import { short } from '../domain/format.ts'
-import { Link } from '../ui/router.tsx'
-import { Answer } from '../ui/states.tsx'
+import { isAskedAsChat } from '../domain/chat.ts'
+import { count, short } from '../domain/format.ts'
+import { lineageOf, type Ancestor } from '../domain/lineage.ts'
+import { readSetup } from '../domain/playground.ts'
+import { programsOf } from '../domain/use-model.ts'
+import { Card } from '../ui/card.tsx'
+import { Chip } from '../ui/chip.tsx'
+import { Figures } from '../ui/figures.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
+import { Programs } from '../ui/programs.tsx'
+import { Link, useLocation } from '../ui/router.tsx'
+import { ScoreBars } from '../ui/score-bars.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
-import { Scores } from './job-evaluation.tsx'
+import { ModelActions } from './model-actions.tsx'
+import { ModelCard } from './model-card.tsx'
+import { ModelVersions } from './model-versions.tsx'
 
-type Version = components['schemas']['ModelVersions']['versions'][number]
+type Versions = components['schemas']['ModelVersions']
 
 const mostCompared = 8
 
 export function ModelView({ name }: { name: string }) {
+  usePageTitle(short(name))
   const versions = useQuery(versionsQuery(name))
+  const models = useQuery(modelsQuery)
   return (
     <>
       <p className="crumbs">
         <Link href="/models">Models</Link> / {short(name)}
       </p>
-      <h1>{short(name)}</h1>
+      {!versions.data && <h1>{short(name)}</h1>}
       <Answer query={versions} what="the versions">
-        {({ versions: all, aliases }) => (
-          <>
-            {aliases.length > 0 && (
-              <ul>
-                {aliases.map(({ alias, version, moved_at: moved }) => (
-                  <li key={alias}>
-                    <code>{`${name}@${alias}`}</code> is version {version}, since <When at={moved} />
-                  </li>
-                ))}
-              </ul>
-            )}
-            {all.length > 1 && (
-              <p>
-                <Link
-                  href={`/compare?jobs=${all
-                    .slice(0, mostCompared)
-                    .map(({ job_id: id }) => id)
-                    .join()}`}
-                >
-                  Compare {all.length > mostCompared ? `the newest ${mostCompared}` : 'its versions'}
-                </Link>
-              </p>
-            )}
-            <Versions versions={all} />
-          </>
-        )}
+        {(known) => <ModelPage asked={name} known={known} models={models.data ?? []} />}
       </Answer>
     </>
   )
 }
 
-function Versions({ versions }: { versions: Version[] }) {
+/** The version that the name leads to. */
+const mainOf = ({ versions }: Versions) => versions.find(({ status }) => status === 'COMPLETED') ?? versions[0]
+
+function ModelPage({ asked, known, models }: { asked: string; known: Versions; models: Model[] }) {
+  const { versions, aliases } = known
+  const main = mainOf(known)
+  const [, navigate] = useLocation()
+  const name = known.name ?? short(asked)
+  const facts = models.find(({ id }) => id === main?.model_name)
+  if (!main)
+    return (
+      <>
+        <h1>{name}</h1>
+        <Empty>
+          <p>Every version of this name was deleted. The next job with this name makes a new one.</p>
+        </Empty>
+      </>
+    )
+  const label = main.version === null ? name : `${name}@${main.version}`
+  const of = (version: number | null) => aliases.filter((each) => each.version === version)
   return (
-    <table className="list">
-      <thead>
-        <tr>
-          <th scope="col">Version</th>
-          <th scope="col">Began from</th>
-          <th scope="col" className="medium">
-            Data set
-          </th>
-          <th scope="col">Job</th>
-          <th scope="col">Scores</th>
-          <th scope="col" className="wide">
-            Made
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {versions.map((version) => (
-          <tr key={version.model_name}>
-            <th scope="row" title={version.model_name}>
-              {version.version ?? short(version.model_name)}
-            </th>
-            <td className="text">
-              <Origin version={version} />
-            </td>
-            <td className="medium text">
-              <Link href={`/data/${encodeURIComponent(version.dataset_id)}`}>{version.dataset_id}</Link>
-            </td>
-            <td>
-              <Link href={`/jobs/${version.job_id}`}>{version.job_id}</Link>
-            </td>
-            <td className="text">
-              {version.evaluation === null ? 'none' : <Scores summary={version.evaluation.scores} />}
-            </td>
-            <td className="wide">
-              <When at={version.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <>
+      <div className="title">
+        <h1>
+          {name} <AliasChips aliases={of(main.version)} />
+        </h1>
+        <ModelActions
+          place="title"
+          model={{
+            id: main.model_name,
+            label,
+            name: known.name,
+            baseModel: main.base_model,
+            aliases: of(main.version).map(({ alias }) => `${name}@${alias}`),
+          }}
+          onDeleted={() => versions.length === 1 && navigate('/models')}
+        />
+      </div>
+      <Figures
+        figures={[
+          [main.version === null ? 'Versions' : 'Newest version', main.version ?? versions.length],
+          ['Base', main.base_model],
+          ['Data set', <Link href={`/data/${encodeURIComponent(main.dataset_id)}`}>{main.dataset_id}</Link>],
+          ['Learned', facts?.learned_form ?? '–'],
+          ['Context', facts?.context_length ? `${count(facts.context_length)} tokens` : '–'],
+          ['Created', <When at={main.created_at} as="age" />],
+        ]}
+      />
+      <div className="cards-row two">
+        <Card
+          title="Scores"
+          actions={
+            versions.length > 1 && (
+              <Link className="button small" href={`/compare?jobs=${newestJobs(versions)}`}>
+                Compare {versions.length > mostCompared ? `the newest ${mostCompared}` : 'the versions'}
+              </Link>
+            )
+          }
+        >
+          <Scores evaluation={main.evaluation} />
+        </Card>
+        <Card title="Use it">
+          <Programs programs={usesOf(aliasedName(name, known, main.model_name), facts)} />
+        </Card>
+      </div>
+      <ModelVersions name={name} named={known.name} versions={versions} aliases={aliases} />
+      <div className="cards-row two">
+        <Card title="Lineage">
+          <Tree nodes={lineageOf(name, versions)} own={new Set(versions.map(({ model_name: id }) => id))} />
+        </Card>
+        <ModelCard version={main} label={label} facts={facts} />
+      </div>
+    </>
   )
 }
 
-function Origin({ version: { parent, base_model: base } }: { version: Version }) {
-  if (parent === null) return base
-  const name = parent.name ?? parent.model_name
-  const version = parent.version === null ? '' : `@${parent.version}`
-  return <Link href={`/models/${encodeURIComponent(name)}`}>{short(name) + version}</Link>
+const newestJobs = (versions: Versions['versions']) =>
+  versions
+    .slice(0, mostCompared)
+    .map(({ job_id: id }) => id)
+    .join()
+
+/** What a program should name: an alias if there is one, so that a later version needs no change of the program. */
+const aliasedName = (name: string, known: Versions, id: string) =>
+  known.name === null ? id : known.aliases[0] ? `${name}@${known.aliases[0].alias}` : name
+
+const usesOf = (model: string, facts: Model | undefined) =>
+  programsOf(model, {
+    isChat: isAskedAsChat(readSetup(''), facts ?? {}),
+    system: facts?.system_message ?? '',
+    origin: location.origin,
+  })
+
+const AliasChips = ({ aliases }: { aliases: readonly Versions['aliases'][number][] }) => (
+  <>
+    {aliases.map(({ alias, moved_at: moved }) => (
+      <Chip key={alias} tone="runs" title={`since ${moved}`}>
+        {alias}
+      </Chip>
+    ))}
+  </>
+)
+
+/** How each grader scored the tuned model, beside its base. */
+function Scores({ evaluation }: Pick<Versions['versions'][number], 'evaluation'>) {
+  const graders = Object.entries(evaluation?.scores ?? {}).flatMap(([name, each]) => (each ? [{ name, ...each }] : []))
+  if (graders.length === 0)
+    return (
+      <p className="quiet">
+        {evaluation === null
+          ? 'This version was not evaluated. A job with rows to evaluate scores its model and the base.'
+          : 'The scores appear when they are computed.'}
+      </p>
+    )
+  return (
+    <>
+      {graders.map(({ name, tuned, base }) => (
+        <div key={name} className="grader">
+          <h3>{name}</h3>
+          <ScoreBars
+            most={Math.max(1, tuned.high, base.high)}
+            scores={[
+              { name: 'tuned', score: tuned },
+              { name: 'base', score: base },
+            ]}
+          />
+        </div>
+      ))}
+      <p className="quiet small">
+        The mean over {count(evaluation?.rows ?? 0)} rows; a line shows where it lies 95 % of the time.
+      </p>
+    </>
+  )
+}
+
+function Tree({ nodes, own }: { nodes: readonly Ancestor[]; own: ReadonlySet<string> }) {
+  return (
+    <ul className="tree">
+      {nodes.map(({ id, label, name, children }) => (
+        <li key={id}>
+          {name === null ? (
+            label
+          ) : own.has(id) ? (
+            <strong>{label}</strong>
+          ) : (
+            <Link href={`/models/${encodeURIComponent(name)}`}>{short(label)}</Link>
+          )}
+          {children.length > 0 && <Tree nodes={children} own={own} />}
+        </li>
+      ))}
+    </ul>
+  )
 }

@@ -1,236 +1,245 @@
-// One prompt to several models, side by side.
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
-import { ask, type Question } from '../api/ask.ts'
-import { useJobs } from '../api/jobs.ts'
-import { modelsQuery, startQuery } from '../api/models.ts'
+// A conversation with up to four models, side by side. The set-up is in the address, the texts are not.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Answered } from '../api/ask.ts'
+import { keepAsked, type Asked } from '../api/asked.ts'
+import { modelsQuery, type Model } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
-import { short } from '../domain/format.ts'
-import { maxModels, outputType, readSetup, samplingOf, writeSetup, type Setup } from '../domain/playground.ts'
+import { answerMessage, isAskedAsChat, questionOf, userMessage, type Message, type Texts } from '../domain/chat.ts'
+import { maxModels, readSetup, writeSetup, type Setup } from '../domain/playground.ts'
 import { Commands } from '../ui/commands.tsx'
-import { Labelled } from '../ui/labelled.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { useLocation, useSearch } from '../ui/router.tsx'
-import { Answer, Empty, Failure } from '../ui/states.tsx'
-import { TypeForm } from './type-form.tsx'
+import { Answer, Empty } from '../ui/states.tsx'
+import { toast } from '../ui/toast.tsx'
+import { AskedBefore } from './playground-history.tsx'
+import { ModelPicker, useModelChoices } from './playground-models.tsx'
+import { Settings } from './playground-settings.tsx'
+import { TurnView, type Turn } from './playground-turn.tsx'
 
 export function PlaygroundView() {
+  usePageTitle('Playground')
   const models = useQuery(modelsQuery)
   const mayAsk = useMay('inference')
-  return (
-    <>
-      <h1>Playground</h1>
-      {mayAsk ? (
-        <Answer query={models} what="the models">
-          {(all) => <Playground models={all.filter(({ task }) => task === 'completion')} />}
-        </Answer>
-      ) : (
+  if (!mayAsk)
+    return (
+      <>
+        <h1>Playground</h1>
         <Empty>This key may not ask models: it needs the scope “inference”.</Empty>
-      )}
-    </>
+      </>
+    )
+  return (
+    <Answer query={models} what="the models">
+      {(all) => <Playground models={all.filter(({ task }) => task === 'completion')} />}
+    </Answer>
   )
 }
 
-type Model = { id: string; job_id: number | null; base_model: string | null; aliases: string[] }
-
-/** A tuned model can also be chosen by an alias such as bot@production, which may move later; not by its version. */
-const choicesOf = ({ id, job_id: jobId, aliases }: Model) =>
-  jobId === null ? [id] : [id, ...aliases.filter((alias) => !/@\d+$/.test(alias))]
-
-/** What a person calls the model. */
-function useModelNames(models: readonly Model[]) {
-  const jobs = useJobs()
-  return (id: string) => {
-    const model = models.find((each) => each.id === id)
-    const job = jobs.data?.find(({ job_id: jobId }) => jobId === model?.job_id)
-    if (!model || model.job_id === null) return id
-    return `${job?.requested_name || short(id)}, job ${model.job_id}`
-  }
+/** The newest tuned model, or the first base. */
+const usualModels = (models: readonly Model[]) => {
+  const model = models.find(({ job_id: jobId }) => jobId !== null) ?? models[0]
+  return model ? [model.id] : []
 }
+
+const noTexts: Texts = { system: null, tools: '' }
 
 function Playground({ models }: { models: Model[] }) {
   const [, navigate] = useLocation()
   const read = readSetup(useSearch())
-  const setup = { ...read, models: read.models.length > 0 ? read.models : models.slice(0, 1).map(({ id }) => id) }
+  const setup = { ...read, models: read.models.length > 0 ? read.models : usualModels(models) }
+  const [texts, setTexts] = useState(noTexts)
   const [prompt, setPrompt] = useState('')
-  const [asked, setAsked] = useState<{ number: number; questions: Question[] } | null>(null)
-  const nameOf = useModelNames(models)
+  const [showsHistory, setShowsHistory] = useState(false)
+  const { choices, factsOf, nameOf } = useModelChoices(models, setup.models)
+  const conversation = useConversation()
   const change = (changes: Partial<Setup>) =>
     navigate(`/playground?${writeSetup({ ...setup, ...changes })}`, { replace: true })
-  const made = questionsOf(setup, prompt)
-  const offered = models.flatMap(choicesOf)
-  const toggle = (id: string) =>
-    change({
-      models: setup.models.includes(id) ? setup.models.filter((each) => each !== id) : [...setup.models, id],
-    })
-  const choices = new Set([...setup.models.filter((id) => !offered.includes(id)), ...offered])
+  const prepared = (asked: Setup, messages: Message[]) =>
+    asked.models.map((model) => ({
+      model,
+      question: questionOf(model, factsOf(model), {
+        setup: asked,
+        texts,
+        messages: [...conversation.messagesOf(model), ...messages],
+      }),
+    }))
+  const ask = (asked: Setup, messages: Message[]) => conversation.add({ messages, asked: prepared(asked, messages) })
+  const next = choices.find((choice) => !setup.models.includes(choice))
+  const preview = attempt(() => prepared(setup, [userMessage(prompt)]))
+  const submit = () => {
+    ask(setup, [userMessage(prompt)])
+    keepAsked({ at: new Date().toISOString(), setup: writeSetup(setup), prompt, ...texts })
+    setPrompt('')
+  }
+  const askAgain = ({ setup: search, prompt: earlier, system, tools }: Asked) => {
+    navigate(`/playground?${search}`, { replace: true })
+    setTexts({ system, tools })
+    setPrompt(earlier)
+    setShowsHistory(false)
+  }
   return (
-    <>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (made.questions) setAsked({ number: (asked?.number ?? 0) + 1, questions: made.questions })
-        }}
-      >
-        <fieldset>
-          <legend>Models, up to {maxModels}</legend>
-          {[...choices].map((id) => (
-            <label key={id} className="inline choice">
-              <input
-                type="checkbox"
-                checked={setup.models.includes(id)}
-                disabled={!setup.models.includes(id) && setup.models.length >= maxModels}
-                onChange={() => toggle(id)}
-              />{' '}
-              {nameOf(id)}
-            </label>
-          ))}
-        </fieldset>
-        <div className="field">
-          <label htmlFor="prompt">Prompt</label>
-          <textarea
-            id="prompt"
-            rows={5}
-            required
-            value={prompt}
-            onChange={(event) => setPrompt(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit()
-            }}
-          />
-        </div>
-        <TypeForm fields={setup.type} change={(type) => change({ type })} />
-        <div className="filters">
-          {settings.map(([field, label, hint]) => (
-            <Labelled key={field} name={label}>
-              <input
-                value={setup[field]}
-                placeholder={hint}
-                size={8}
-                onChange={(event) => change({ [field]: event.target.value })}
-              />
-            </Labelled>
-          ))}
-          <label className="inline">
-            <input
-              type="checkbox"
-              checked={setup.chat !== ''}
-              disabled={!isText(setup)}
-              onChange={(event) => change({ chat: event.target.checked ? '1' : '' })}
-            />{' '}
-            As a chat message
-          </label>
-          <button type="submit" className="primary" disabled={!made.questions || setup.models.length === 0}>
-            Ask
+    <div className="playground">
+      <div className="title">
+        <h1>Playground</h1>
+        <div className="buttons">
+          {setup.models.length < maxModels && next !== undefined && (
+            <button type="button" onClick={() => change({ models: [...setup.models, next] })}>
+              <Icon name="plus" /> Add a model
+            </button>
+          )}
+          {conversation.turns.length > 0 && (
+            <button type="button" onClick={conversation.clear}>
+              New conversation
+            </button>
+          )}
+          <button type="button" onClick={() => setShowsHistory(true)}>
+            History
+          </button>
+          <button type="button" onClick={() => void share(setup)}>
+            Share
           </button>
         </div>
-        {made.problem && <p className="notice failure">{made.problem}</p>}
-      </form>
-      {asked && (
-        <section className="columns" aria-label="Answers" key={asked.number}>
-          {asked.questions.map((question, index) => (
-            <ModelAnswer
-              key={index}
-              question={question}
-              model={setup.models[index] ?? ''}
-              name={nameOf(setup.models[index] ?? '')}
-            />
-          ))}
-        </section>
+      </div>
+      <div className="beside">
+        <div className="talk">
+          <ModelPicker
+            chosen={setup.models}
+            choices={choices}
+            nameOf={nameOf}
+            isChat={(model) => isAskedAsChat(setup, factsOf(model))}
+            change={(chosen) => change({ models: chosen })}
+          />
+          {conversation.turns.length === 0 ? (
+            <Empty>
+              <p>
+                The answers appear here side by side, each with its tokens and seconds. A chat sends the earlier turns
+                along.
+              </p>
+            </Empty>
+          ) : (
+            <section aria-label="Answers">
+              {conversation.turns.map((turn) => (
+                <TurnView
+                  key={turn.id}
+                  turn={turn}
+                  models={setup.models}
+                  nameOf={nameOf}
+                  factsOf={factsOf}
+                  isLast={turn.id === conversation.turns.at(-1)?.id}
+                  done={(model, answer) => conversation.keep(turn.id, model, answer)}
+                  askAsChat={(model) => {
+                    change({ chat: 'yes' })
+                    ask({ ...setup, models: [model], chat: 'yes', rows: '' }, turn.messages)
+                  }}
+                  sendResults={(model, results) => ask({ ...setup, models: [model], chat: 'yes' }, results)}
+                />
+              ))}
+            </section>
+          )}
+          <Composer
+            prompt={prompt}
+            setPrompt={setPrompt}
+            problem={preview.problem}
+            canAsk={preview.value !== undefined && setup.models.length > 0}
+            submit={submit}
+          />
+        </div>
+        <Settings
+          setup={setup}
+          change={change}
+          texts={texts}
+          changeTexts={(changes) => setTexts({ ...texts, ...changes })}
+          learned={setup.models.map(factsOf).find(({ system_message: learned }) => learned)?.system_message ?? ''}
+          isChat={setup.models.some((model) => isAskedAsChat(setup, factsOf(model)))}
+        />
+      </div>
+      {preview.value?.[0] && prompt !== '' && (
+        <Commands path={preview.value[0].question.path} body={preview.value[0].question.body} />
       )}
-      {made.questions?.[0] && prompt !== '' && <Commands path={made.questions[0].path} body={made.questions[0].body} />}
-    </>
+      {showsHistory && <AskedBefore nameOf={nameOf} choose={askAgain} close={() => setShowsHistory(false)} />}
+    </div>
   )
 }
 
-/** OpenAI's default of 16 cuts most answers. */
-const defaultTokens = 256
+type ComposerProps = {
+  prompt: string
+  setPrompt: (prompt: string) => void
+  problem: string | undefined
+  canAsk: boolean
+  submit: () => void
+}
 
-const settings = [
-  ['temperature', 'Temperature', 'default'],
-  ['topP', 'Top p', 'default'],
-  ['maxTokens', 'Tokens at most', String(defaultTokens)],
-  ['seed', 'Seed', 'none'],
-  ['rows', 'Stored rows of', 'none'],
-] as const
+function Composer({ prompt, setPrompt, problem, canAsk, submit }: ComposerProps) {
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (canAsk) submit()
+      }}
+    >
+      <label htmlFor="prompt" className="hidden">
+        Prompt
+      </label>
+      <textarea
+        id="prompt"
+        rows={3}
+        required
+        placeholder="Ask something"
+        value={prompt}
+        onChange={(event) => setPrompt(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit()
+        }}
+      />
+      <div className="buttons">
+        <button type="submit" className="primary" disabled={!canAsk}>
+          Ask
+        </button>
+        <span className="quiet small">
+          <kbd>Ctrl Enter</kbd>
+        </span>
+      </div>
+      {problem && <p className="notice failure">{problem}</p>}
+    </form>
+  )
+}
 
-const isText = ({ type, rows }: Setup) => type.length === 0 && rows === ''
+async function share(setup: Setup) {
+  const address = `${location.origin}/console/playground?${writeSetup(setup)}`
+  await navigator.clipboard.writeText(address)
+  toast('Copied a link to this set-up. The texts are not in it.')
+}
 
-/** Typed answers and stored rows are of /v2; streams of text are OpenAI's. */
-function questionsOf(setup: Setup, prompt: string): { questions?: Question[]; problem?: string } {
+/** @returns the value, or the sentence of the error */
+function attempt<T>(make: () => T): { value?: T; problem?: string } {
   try {
-    const type = outputType(setup.type)
-    const sampling = { max_tokens: defaultTokens, ...samplingOf(setup) }
-    const isStreamed = isText(setup)
-    const isChat = isStreamed && setup.chat !== ''
-    const streamed = isChat ? '/openai/v1/chat/completions' : '/openai/v1/completions'
-    return {
-      questions: setup.models.map((model) => ({
-        isStreamed,
-        path: isStreamed ? streamed : '/v2/completions',
-        body: isStreamed
-          ? { model, ...(isChat ? { messages: [{ role: 'user', content: prompt }] } : { prompt }), ...sampling }
-          : {
-              model_name: model,
-              prompt,
-              ...sampling,
-              ...(type && { output_type: type }),
-              ...(setup.rows === '' ? {} : { id: setup.rows }),
-              include_rows: true,
-            },
-      })),
-    }
+    return { value: make() }
   } catch (error) {
     return { problem: (error as Error).message }
   }
 }
 
-function ModelAnswer({ question, model, name }: { question: Question; model: string; name: string }) {
-  const [text, setText] = useState('')
-  const stop = useRef<AbortController>(null)
-  const answer = useMutation({
-    mutationFn: () => {
-      stop.current = new AbortController()
-      return ask(question, setText, stop.current.signal)
+/** The turns of this page with the answers of each model. Only whole answers are sent along with a later turn. */
+function useConversation() {
+  const [turns, setTurns] = useState<Turn[]>([])
+  const [answers, setAnswers] = useState<ReadonlyMap<string, Answered>>(new Map())
+  const keyOf = (turn: number, model: string) => `${turn} ${model}`
+  const messagesOf = (model: string): Message[] =>
+    turns.flatMap(({ id, messages }) => {
+      const answer = answers.get(keyOf(id, model))
+      return answer ? [...messages, answerMessage(answer.text, answer.calls)] : []
+    })
+  return {
+    turns,
+    messagesOf,
+    add: (turn: Omit<Turn, 'id'>) => setTurns([...turns, { id: (turns.at(-1)?.id ?? 0) + 1, ...turn }]),
+    keep: (turn: number, model: string, answer: Answered) =>
+      setAnswers((known) => new Map(known).set(keyOf(turn, model), answer)),
+    clear: () => {
+      setTurns([])
+      setAnswers(new Map())
     },
-    onSuccess: ({ text: whole }) => setText(whole),
-  })
-  const rows = answer.data?.rows
-  const { data: starting } = useQuery({ ...startQuery(model), enabled: answer.isPending && text === '' })
-  const isStopped = answer.error instanceof DOMException
-  const { mutate } = answer
-  useEffect(() => {
-    mutate()
-    return () => stop.current?.abort()
-  }, [mutate])
-  return (
-    <article aria-busy={answer.isPending} className="answer">
-      <h2>{name}</h2>
-      <p className="text" aria-live="polite">
-        {text}
-        {answer.isPending && text === '' && <span className="quiet">{starting ?? 'Waiting for the model…'}</span>}
-        {answer.isSuccess && text === '' && <span className="quiet">The answer is empty.</span>}
-      </p>
-      {rows && (rows.length > 0 || 'id' in question.body) && (
-        <details>
-          <summary>
-            {rows.length === 0 ? 'No stored row was used' : `Stored rows that were used: ${rows.length}`}
-          </summary>
-          <ol>
-            {rows.map((row) => (
-              <li key={row} className="text">
-                {row}
-              </li>
-            ))}
-          </ol>
-        </details>
-      )}
-      {answer.isPending && (
-        <button type="button" onClick={() => stop.current?.abort()}>
-          Stop
-        </button>
-      )}
-      {isStopped && <p className="quiet">Stopped.</p>}
-      {answer.error && !isStopped && <Failure error={answer.error} retry={() => mutate()} />}
-    </article>
-  )
+  }
 }

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useState } from 'react'
 import { api } from '../api/client.ts'
 import { currentSession, keepSession, type Session } from '../api/session.ts'
 import type { components } from '../api/types.ts'
+import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
 
@@ -13,6 +14,7 @@ const keep = ({ page_token: pageToken, key_id: keyId, scopes, expires_at: expire
   keepSession({ pageToken, keyId, scopes, expiresAt })
 
 export function SignIn() {
+  usePageTitle('Sign in')
   const [key, setKey] = useState('')
   const signIn = useMutation({
     mutationFn: () => api.POST('/v1/console/session', { headers: { Authorization: `Bearer ${key.trim()}` } }),
@@ -65,6 +67,7 @@ const isLive = (session: Session | null) => session !== null && new Date(session
 
 /** A foreign page may lead here, with a link of its own account. So the page says what the link opens, and asks. */
 export function OpenLink() {
+  usePageTitle('Sign in')
   const [, navigate] = useLocation()
   const [link] = useState(takeLink)
   const [present] = useState(currentSession)

@@ -10,7 +10,7 @@ export function TypeForm({ fields, change }: { fields: TypedField[]; change: (fi
     change(fields.map((field, index) => (index === at ? { ...field, ...changes } : field)))
   return (
     <fieldset>
-      <legend>Typed answer</legend>
+      <legend>Structured answer</legend>
       {fields.map(({ name, type }, at) => {
         const isChoice = !types.includes(type)
         return (
@@ -34,13 +34,13 @@ export function TypeForm({ fields, change }: { fields: TypedField[]; change: (fi
                 />
               </Labelled>
             )}
-            <button type="button" onClick={() => change(fields.filter((_, index) => index !== at))}>
+            <button type="button" className="small" onClick={() => change(fields.filter((_, index) => index !== at))}>
               Remove {name}
             </button>
           </div>
         )
       })}
-      <button type="button" onClick={() => change([...fields, { name: '', type: 'str' }])}>
+      <button type="button" className="small" onClick={() => change([...fields, { name: '', type: 'str' }])}>
         Add a field
       </button>
     </fieldset>

@@ -52,7 +52,9 @@ export function Upload({ done }: { done: (file: Uploaded) => void }) {
           onChange={(event) => take(event.target.files)}
         />
       </p>
-      <p className="quiet">Rows of input and output as JSON Lines, a JSON array or CSV, gzipped or not; up to 8 GB.</p>
+      <p className="quiet">
+        Questions with answers, conversations or texts, as JSON Lines, a JSON array or CSV, gzipped or not; up to 8 GB.
+      </p>
       {upload.isPending && (
         <p>
           <Progress

@@ -2,39 +2,59 @@
 import { useQuery } from '@tanstack/react-query'
 import { usageQuery, useGroupNames, type UsageGroup, type Used } from '../api/account.ts'
 import { count, duration } from '../domain/format.ts'
-import { Head } from '../ui/head.tsx'
+import { lastDays } from '../domain/usage-bars.ts'
+import { Figures } from '../ui/figures.tsx'
 import { Choice } from '../ui/labelled.tsx'
+import { usePageTitle } from '../ui/page-title.ts'
 import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { Tabs } from '../ui/tabs.tsx'
 import { AttemptCosts } from './attempt-costs.tsx'
 import { Limits } from './limits.tsx'
+import { UsageBars } from './usage-bars.tsx'
 
 const groups = { day: 'By day', model: 'By model', key: 'By key' } as const satisfies Record<UsageGroup, string>
 const days = ['7', '30', '90'] as const
 
 export function UsageView() {
+  usePageTitle('Usage')
   const [query, change] = useQueryOfAddress()
   const group = (Object.keys(groups) as UsageGroup[]).find((each) => each === query.get('by')) ?? 'day'
   const span = days.find((each) => each === query.get('days')) ?? '30'
-  const from = firstDay(Number(span))
+  const shownDays = lastDays(Number(span), new Date())
+  const from = shownDays[0] ?? ''
   const usage = useQuery(usageQuery(from, group))
+  const byDay = useQuery(usageQuery(from, 'day,model'))
   return (
     <>
-      <h1>Usage</h1>
-      <div className="filters">
-        <Choice
-          label="Show"
-          value={group}
-          values={Object.keys(groups) as UsageGroup[]}
-          textOf={(name) => groups[name]}
-          onChange={(by) => change({ by })}
-        />
+      <div className="title">
+        <h1>Usage</h1>
         <Choice label="Last days (UTC)" value={span} values={days} onChange={(last) => change({ days: last })} />
       </div>
-      <Answer query={usage} what="the usage">
+      <Answer query={byDay} what="the usage of each day">
         {(rows) =>
-          rows.length === 0 ? <Empty>Nothing was used in these days.</Empty> : <UsageTable rows={rows} group={group} />
+          rows.length === 0 ? (
+            <Empty>
+              <p>Nothing was used in these days. Prompts and trainings appear here within a minute.</p>
+            </Empty>
+          ) : (
+            <>
+              <Sums rows={rows} />
+              <UsageBars rows={rows} days={shownDays} />
+            </>
+          )
         }
+      </Answer>
+      <Tabs
+        label="Show"
+        value={group}
+        values={Object.keys(groups) as UsageGroup[]}
+        textOf={(name) => groups[name]}
+        onChange={(by) => change({ by: by === 'day' ? '' : by })}
+      />
+      <Answer query={usage} what="the usage">
+        {(rows) => rows.length > 0 && <UsageTable rows={rows} group={group} />}
       </Answer>
       <AttemptCosts from={from} />
       <Limits />
@@ -42,61 +62,59 @@ export function UsageView() {
   )
 }
 
-const firstDay = (span: number) => new Date(Date.now() - (span - 1) * 86_400_000).toISOString().slice(0, 10)
+const sumOf = (rows: readonly Used[], value: (row: Used) => number) =>
+  rows.reduce((total, row) => total + value(row), 0)
+
+const Sums = ({ rows }: { rows: Used[] }) => (
+  <Figures
+    figures={[
+      ['Time', duration(sumOf(rows, (row) => row.training_seconds + row.engine_seconds))],
+      ['GPU time', duration(sumOf(rows, (row) => row.gpu_seconds))],
+      ['Prompts', count(sumOf(rows, (row) => row.prompts))],
+      ['Tokens in', count(sumOf(rows, (row) => row.prompt_tokens))],
+      ['Tokens out', count(sumOf(rows, (row) => row.completion_tokens))],
+    ]}
+  />
+)
+
+const quantities = [
+  ['Prompts', (row: Used) => row.prompts, count],
+  ['Tokens in', (row: Used) => row.prompt_tokens, count],
+  ['Tokens out', (row: Used) => row.completion_tokens, count],
+  ['Training', (row: Used) => row.training_seconds, duration],
+  ['Model servers', (row: Used) => row.engine_seconds, duration],
+  ['GPU time', (row: Used) => row.gpu_seconds, duration],
+] as const
+
+const heads = { day: 'Day', model: 'Model', key: 'Key' } as const satisfies Record<UsageGroup, string>
 
 function UsageTable({ rows, group }: { rows: Used[]; group: UsageGroup }) {
   const groupName = useGroupNames(group)
   const nameOf = (row: Used) => groupName(row) || 'without a key'
-  const sum = (value: (row: Used) => number) => rows.reduce((total, row) => total + value(row), 0)
-  const most = Math.max(...rows.map(({ training_seconds: a, engine_seconds: b }) => a + b))
   return (
-    <table className="list">
-      <Head
-        columns={[
-          '',
-          ['Prompts', 'number'],
-          ['Tokens in', 'number medium'],
-          ['Tokens out', 'number medium'],
-          'Training',
-          ['Model servers', 'medium'],
-          ['GPU time', 'wide'],
-        ]}
-      />
-      <tbody>
-        {rows.map((row) => (
-          <tr key={nameOf(row)}>
-            <th scope="row" className="text">
-              {nameOf(row)}
-            </th>
-            <td className="number">{count(row.prompts)}</td>
-            <td className="number medium">{count(row.prompt_tokens)}</td>
-            <td className="number medium">{count(row.completion_tokens)}</td>
-            <td>
-              {duration(row.training_seconds)}{' '}
-              <meter
-                className="wide"
-                min={0}
-                max={most || 1}
-                value={row.training_seconds + row.engine_seconds}
-                aria-label={`Time of ${nameOf(row)}`}
-              />
-            </td>
-            <td className="medium">{duration(row.engine_seconds)}</td>
-            <td className="wide">{duration(row.gpu_seconds)}</td>
-          </tr>
-        ))}
-      </tbody>
-      <tfoot>
+    <Table
+      label={groups[group]}
+      isDense
+      rows={rows}
+      keyOf={nameOf}
+      columns={[
+        { name: heads[group], isHead: true, className: 'text', cell: nameOf },
+        ...quantities.map(([name, value, shown]) => ({
+          name,
+          className: 'number',
+          cell: (row: Used) => shown(value(row)),
+        })),
+      ]}
+      foot={
         <tr>
           <th scope="row">Together</th>
-          <td className="number">{count(sum((row) => row.prompts))}</td>
-          <td className="number medium">{count(sum((row) => row.prompt_tokens))}</td>
-          <td className="number medium">{count(sum((row) => row.completion_tokens))}</td>
-          <td>{duration(sum((row) => row.training_seconds))}</td>
-          <td className="medium">{duration(sum((row) => row.engine_seconds))}</td>
-          <td className="wide">{duration(sum((row) => row.gpu_seconds))}</td>
+          {quantities.map(([name, value, shown]) => (
+            <td key={name} className="number" data-name={name}>
+              {shown(sumOf(rows, value))}
+            </td>
+          ))}
         </tr>
-      </tfoot>
-    </table>
+      }
+    />
   )
 }

@@ -7,7 +7,9 @@ import type { components } from '../api/types.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Labelled } from '../ui/labelled.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 import { Code, When } from '../ui/text.tsx'
+import { toast } from '../ui/toast.tsx'
 
 type Webhook = components['schemas']['WebhookList']['webhooks'][number]
 
@@ -23,12 +25,13 @@ export function Webhooks() {
   }
   return (
     <>
-      <h2>Webhooks</h2>
       <NewWebhook />
       <Answer query={webhooks} what="the webhooks">
         {(all) =>
           all.length === 0 ? (
-            <Empty>No webhook: nobody is told when a job moves.</Empty>
+            <Empty>
+              <p>No webhook yet. An address that you add gets a signed message about every move of a job.</p>
+            </Empty>
           ) : (
             <ul className="answers">
               {all.map((webhook) => (
@@ -60,6 +63,7 @@ export function Webhooks() {
           title="Delete this webhook?"
           action="Delete"
           isDangerous
+          done="Deleted the webhook"
           act={() => remove(removed.id)}
           close={() => setRemoved(null)}
         >
@@ -76,6 +80,7 @@ function NewWebhook() {
     mutationFn: () => api.POST('/v1/webhooks', { body: { url } }),
     onSuccess: async () => {
       setUrl('')
+      toast('Added the webhook')
       await refreshWebhooks()
     },
   })
@@ -98,8 +103,8 @@ function NewWebhook() {
           onChange={(event) => setUrl(event.target.value)}
         />
       </Labelled>
-      <button type="submit" disabled={make.isPending}>
-        Add
+      <button type="submit" className="primary" disabled={make.isPending}>
+        Add webhook
       </button>
       {secret && (
         <div className="notice">
@@ -119,6 +124,7 @@ function Deliveries({ id }: { id: string }) {
       api.POST('/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
         params: { path: { webhook_id: id, delivery_id: deliveryId } },
       }),
+    onSuccess: () => toast('Sent the delivery again'),
     onSettled: refreshWebhooks,
   })
   return (
@@ -127,26 +133,28 @@ function Deliveries({ id }: { id: string }) {
         all.length === 0 ? (
           <Empty>Nothing was sent yet.</Empty>
         ) : (
-          <table className="list">
-            <tbody>
-              {all.map((delivery) => (
-                <tr key={delivery.id}>
-                  <td>
-                    <When at={delivery.event.timestamp} />
-                  </td>
-                  <td>{delivery.event.type}</td>
-                  <td>{delivery.state}</td>
-                  <td>
-                    {delivery.state !== 'pending' && (
-                      <button type="button" disabled={resend.isPending} onClick={() => resend.mutate(delivery.id)}>
+          <Table
+            label="Deliveries"
+            isDense
+            rows={all}
+            keyOf={(delivery) => delivery.id}
+            columns={[
+              { name: 'When', cell: ({ event }) => <When at={event.timestamp} /> },
+              { name: 'Event', cell: ({ event }) => event.type },
+              { name: 'State', cell: ({ state }) => state },
+              {
+                name: '',
+                cell: ({ id: deliveryId, state }) =>
+                  state !== 'pending' && (
+                    <div className="buttons">
+                      <button type="button" disabled={resend.isPending} onClick={() => resend.mutate(deliveryId)}>
                         Send again
                       </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+                    </div>
+                  ),
+              },
+            ]}
+          />
         )
       }
     </Answer>

@@ -15,6 +15,7 @@ import {
   ModelList,
   ModelListQuery,
   ModelPath,
+  weightsOf,
   type Model,
 } from './schemas/models.ts'
 
@@ -87,6 +88,7 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
   job_id: null,
   recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
   ...limitsOf(entry),
+  ...weightsOf(entry),
   starting: starts.get(entry.name) ?? null,
   supported_parameters: parametersOf(entry.task),
 })
@@ -106,6 +108,7 @@ const tunedModelOf = (
   job_id: jobId,
   recommended_args: null,
   ...limitsOf(catalogue.find(baseModel)),
+  ...weightsOf(catalogue.find(baseModel)),
   starting: starts.get(baseModel) ?? null,
   supported_parameters: parametersOf('completion'),
 })

@@ -126,10 +126,11 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
               return clientGone(response)
             },
           })
-        if (route.rows || route.form) return await sendAnswer(response, await receiveStream(incoming, handle), ownTurn)
+        const sending = { turn: ownTurn, hasTag: route.hasTag }
+        if (route.rows || route.form) return await sendAnswer(response, await receiveStream(incoming, handle), sending)
         const received = await receiveJson(incoming)
         const answer = route.hasLargeAnswer ? inLargeTurn(account, () => handle(received)) : handle(received)
-        await sendAnswer(response, await answer, ownTurn)
+        await sendAnswer(response, await answer, sending)
       } finally {
         memory.release()
       }

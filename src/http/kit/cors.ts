@@ -11,7 +11,7 @@ export function allowOrigins(origins: readonly string[]) {
     const { origin } = request.headers
     if (origin === undefined || !origins.includes(origin)) return next()
     response.setHeader('Access-Control-Allow-Origin', origin)
-    response.setHeader('Access-Control-Expose-Headers', 'Link, Retry-After, X-Request-Id')
+    response.setHeader('Access-Control-Expose-Headers', 'ETag, Link, Retry-After, X-Request-Id')
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return next()
     response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
     const headers = request.headers['access-control-request-headers']

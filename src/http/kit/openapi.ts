@@ -90,6 +90,15 @@ function operation(
       description: 'The id of the last event that the client has seen: the stream goes on after it',
       schema: { type: 'string' },
     })
+  if (route.hasTag)
+    parameters.push({
+      name: 'If-None-Match',
+      in: 'header',
+      required: false,
+      description:
+        'The ETag of the answer that the client has: if nothing has changed, the answer is 304 without a body',
+      schema: { type: 'string' },
+    })
   if (route.idempotent)
     parameters.push({
       name: 'Idempotency-Key',
@@ -117,12 +126,15 @@ function operation(
     responses: {
       200: {
         description: 'Done',
-        headers: headersOf(200),
+        headers: { ...headersOf(200), ...(route.hasTag ? tagHeader : {}) },
         content: {
           ...content(route.contentType ?? 'application/json', route.response, example.answer),
           ...moreContent(route),
         },
       },
+      ...(route.hasTag
+        ? { 304: { description: 'Nothing has changed', headers: { ...headersOf(304), ...tagHeader } } }
+        : {}),
       ...Object.fromEntries(
         errorStatusesOf(route).map(([status, description]) => [
           status,
@@ -175,12 +187,15 @@ const headers = {
     schema: { type: 'string' },
   },
   'Retry-After': { description: 'Seconds to wait before the next try', schema: { type: 'integer' } },
+  ETag: { description: 'Names this answer, for If-None-Match', schema: { type: 'string' } },
 }
+
+const tagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
 
 const headersOf = (status: number): Json =>
   Object.fromEntries(
     Object.keys(headers)
-      .filter((name) => name === 'X-Request-Id' || status === 429 || status === 503)
+      .filter((name) => name === 'X-Request-Id' || (name === 'Retry-After' && (status === 429 || status === 503)))
       .map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   )
 

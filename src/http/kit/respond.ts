@@ -1,10 +1,12 @@
 // The forms of an answer: JSON, streamed JSON, server-sent events and files.
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isLargeJson, jsonPieces } from '../../json-pieces.ts'
 import { inTurns } from '../../turns.ts'
+import { compress, createCompressor, isCompressed } from './compression.ts'
 
 /** JSON that is already text. */
 export class JsonText {
@@ -49,11 +51,15 @@ export class EventText {
   }
 }
 
-/**
- * @param answer a JSON value, or pages (lists of items) that are streamed as one JSON array, or one of the classes above
- * @param turn each piece of a file or of large JSON waits for it
- */
-export async function sendAnswer(response: ServerResponse, answer: unknown, turn: () => Promise<void>) {
+type SendOptions = {
+  /** Each piece of a file or of large JSON waits for it. */
+  turn: () => Promise<void>
+  /** A client that names the tag of the answer gets 304 instead. Not for large JSON. */
+  hasTag?: boolean | undefined
+}
+
+/** @param answer a JSON value, or pages (lists of items) that are streamed as one JSON array, or one of the classes above */
+export async function sendAnswer(response: ServerResponse, answer: unknown, { turn, hasTag = false }: SendOptions) {
   if (answer instanceof EventStream) return sendEvents(response, answer)
   if (answer instanceof EventText) return sendEventText(response, answer)
   if (answer instanceof FileBytes) return sendFile(response, answer, turn)
@@ -61,9 +67,27 @@ export async function sendAnswer(response: ServerResponse, answer: unknown, turn
   if (isAsyncIterable(answer)) return sendJsonText(response, arrayText(answer as AsyncIterable<unknown[]>), turn)
   if (isLargeJson(answer)) return sendJsonText(response, jsonPieces(answer), turn)
   // One string, because node then writes headers and body in one packet.
-  const body = JSON.stringify(answer)
-  startAnswer(response, 200, Buffer.byteLength(body))
-  response.end(body)
+  const text = JSON.stringify(answer)
+  if (hasTag && isKnown(response, text)) return void response.writeHead(304).end()
+  const sizeBytes = Buffer.byteLength(text)
+  if (isCompressed(response, sizeBytes)) return sendBody(response, await compress(text))
+  startAnswer(response, 200, sizeBytes)
+  response.end(text)
+}
+
+function sendBody(response: ServerResponse, bytes: Buffer) {
+  startAnswer(response, 200, bytes.length)
+  response.end(bytes)
+}
+
+/** Names the answer by a hash. @returns whether the client has named the same hash */
+function isKnown(response: ServerResponse, text: string): boolean {
+  // Weak, because the tag stands for the compressed answer too.
+  const tag = `W/"${hash('sha256', text, 'base64url').slice(0, 22)}"`
+  response.setHeader('ETag', tag)
+  // The client keeps the answer itself; a browser must not keep what a key may read on its disk.
+  response.setHeader('Cache-Control', 'no-store')
+  return response.req.headers['if-none-match'] === tag
 }
 
 const isAsyncIterable = (answer: unknown): answer is AsyncIterable<unknown> =>
@@ -127,9 +151,12 @@ async function sendJsonText(
 ) {
   const rest = inTurns(pieces, turn)
   const first = await rest.next()
+  const start = first.done ? '' : first.value
+  const compressor = isCompressed(response, Buffer.byteLength(start)) ? createCompressor() : null
   startAnswer(response, 200, null)
-  if (!first.done) response.write(first.value)
-  await pipeline(Readable.from(rest, { objectMode: true }), response)
+  const body = Readable.from(rest, { objectMode: true })
+  if (start.length > 0) (compressor ?? response).write(start)
+  await (compressor ? pipeline(body, compressor, response) : pipeline(body, response))
 }
 
 async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes, turn: () => Promise<void>) {

@@ -79,6 +79,8 @@ type Definition<
   contentType?: 'text/event-stream'
   /** A 200 answer may have megabytes: an account's large answers are read one after the other. */
   hasLargeAnswer?: boolean
+  /** A GET that clients repeat: its answer has an ETag, and a client that has the answer gets 304. */
+  hasTag?: boolean
   /** Another media type that a 200 answer may have. */
   alsoAnswers?: 'text/event-stream' | 'application/octet-stream'
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>

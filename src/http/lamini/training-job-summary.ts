@@ -37,7 +37,7 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     created_at: wireTime(job.createdAt),
     started_at: timeOrNull(job.startedAt),
     finished_at: timeOrNull(job.finishedAt),
-    queue: queue && { ...queue, ahead: queue.place === null ? null : queue.place - 1 },
+    queue: queueOnWire(queue),
     progress: progressOnWire(job.progress),
     dataset: {
       id: job.datasetId,
@@ -84,6 +84,9 @@ function linksOf({ deps: { settings } }: Ctx, jobId: number) {
     temporal_ui: settings.temporalWorkflowsUrl && `${settings.temporalWorkflowsUrl}/${fineTuneWorkflowId(jobId)}`,
   }
 }
+
+export const queueOnWire = (queue: DescribedJob['queue']) =>
+  queue && { ...queue, ahead: queue.place === null ? null : queue.place - 1 }
 
 export const progressOnWire = (progress: JobProgress | null) =>
   progress && {

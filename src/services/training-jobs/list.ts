@@ -7,7 +7,7 @@ const pageSize = 500
 
 export const encodeJobCursor = (jobId: number) => Buffer.from(`job:${jobId}`).toString('base64url')
 
-function decodeJobCursor(cursor: string): number {
+export function decodeJobCursor(cursor: string): number {
   const id = /^job:(\d{1,10})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]
   if (id === undefined || encodeJobCursor(Number(id)) !== cursor || Number(id) > 2 ** 31 - 1)
     throw invalidInput('after', 'after must be the cursor of an earlier page.')

@@ -86,7 +86,7 @@ try {
   await see('the model is tuned, and its answers stand beside those of its base', 'tuned')
 
   await click(page.getByRole('link', { name: 'Ask the model' }))
-  await type(page.getByLabel('Prompt'), question)
+  await type(page.getByLabel('Prompt', { exact: true }), question)
   await click(page.getByRole('button', { name: 'Ask', exact: true }))
   const tuned = page.getByRole('article').first()
   await tuned.getByRole('button', { name: 'Stop' }).waitFor()

@@ -53,14 +53,20 @@ suite('the console', { timeout: patienceMs }, async () => {
     assert.equal(await page.evaluate('document.cookie'), '')
   })
 
-  test('a file with a bad row is refused with its line before anything is submitted', async () => {
+  test('a file with a bad row is refused with its line before anything is submitted, unless the row is left out', async () => {
     await page.getByRole('link', { name: 'Start the first one' }).click()
     await page
       .getByLabel('Upload a file, or drop it here')
       .setInputFiles(rowsFile(`${sampleFile.toString()}{"input": "no output"}\n`))
     await page.getByText('1 row cannot be read').waitFor()
     await page.getByRole('cell', { name: '41', exact: true }).waitFor()
-    assert.ok(await page.getByRole('button', { name: 'Start training' }).isDisabled())
+    const start = page.getByRole('button', { name: 'Start training' })
+    assert.ok(await start.isDisabled())
+    await page.getByLabel(/^Leave out the bad row/).check()
+    await page.getByRole('status').getByText('40 rows, ').waitFor()
+    await page.reload()
+    await page.locator('button.start:enabled').waitFor()
+    assert.ok(await page.getByLabel(/^Leave out the bad row/).isChecked(), 'a reload keeps the form')
   })
 
   test('the mended file is trained on with the arguments of the form', async () => {
@@ -106,7 +112,8 @@ suite('the console', { timeout: patienceMs }, async () => {
 
   test('the other pages are accessible in both themes, and fit a narrow screen', async () => {
     const { dataset_id: datasetId } = await api.job(jobId)
-    await areAccessible(['/jobs', '/new', '/data', `/data/${datasetId}`, '/playground', '/settings', '/nowhere'])
+    const settings = ['keys', 'webhooks', 'audit', 'account'].map((tab) => `/settings?tab=${tab}`)
+    await areAccessible(['/jobs', '/new', '/data', `/data/${datasetId}`, '/playground', ...settings, '/nowhere'])
   })
 
   test('the finished job shows its answers, its attempts, its states and its log', async () => {
@@ -161,10 +168,10 @@ suite('the console', { timeout: patienceMs }, async () => {
       const tab = /tab=(\w+)/.exec(path)?.[1]
       const part = tab === undefined ? page.getByRole('table') : page.getByRole('region', { name: tab, exact: true })
       await part.getByText(script).first().waitFor()
-      assert.equal(await page.locator('#root :is(script, img)').count(), 0, path)
+      assert.equal(await page.locator('#root :is(script, img):not(header img)').count(), 0, path)
     }
     await page.goto(consoleUrl('/jobs'))
-    await page.getByRole('link', { name: /^\d+ shop <script>/ }).waitFor()
+    await page.getByRole('link', { name: /^shop <script>/ }).waitFor()
     assert.deepEqual(problems, [])
   })
 
@@ -178,26 +185,51 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.keyboard.press('Tab')
     await page.getByRole('heading', { level: 1 }).click()
     await page.keyboard.press('j')
+    await page.getByRole('link', { name: /shop/ }).and(page.locator(':focus')).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/jobs\/\d+$/)
   })
 
-  test('the playground streams the tuned answer beside that of the base, and gives a typed one', async () => {
+  test('Ctrl-K leads to a job by its name, and to an action of the page', async () => {
+    await page.goto(consoleUrl('/models'))
+    await page.getByRole('heading', { name: 'Models', exact: true }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: /^Find/ }).fill(`job ${name.split(' ')[0]}`)
+    await page.getByRole('option', { name: /Job$/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(new RegExp(`/jobs/${jobId}$`))
+    await page.getByRole('link', { name: 'Ask the model' }).waitFor()
+    assert.equal(await page.title(), `${name} · Anneal`)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: /^Find/ }).fill('ask the model')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/playground/)
+  })
+
+  test('the playground streams the tuned answer beside that of the base, and gives a structured one', async () => {
     const { input, output } = sampleRows[0] ?? assert.fail('no sample')
-    await page.getByRole('link', { name: 'Ask the model' }).click()
-    await page.getByLabel('Prompt').fill(input)
+    const ask = async () => {
+      await page.getByLabel('Prompt', { exact: true }).fill(input)
+      await page.getByRole('button', { name: 'Ask', exact: true }).click()
+    }
     // The default temperature draws another answer each time.
     await page.getByLabel('Temperature').fill('0')
-    await page.getByLabel('Tokens at most').fill('24')
-    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByLabel('Max tokens').fill('24')
+    await page.getByLabel('Ask each model').selectOption('with a plain prompt')
+    await ask()
     const answers = page.getByRole('region', { name: 'Answers' })
     await answers
       .getByText(output.split(' ').slice(-1)[0] ?? '')
       .first()
       .waitFor()
+    await answers
+      .getByText(/^\d+ tokens, \d+ in the prompt · .* s · first token after /)
+      .first()
+      .waitFor()
     assert.equal(await answers.getByRole('article').count(), 2)
     assert.ok(!page.url().includes('Question'), 'the address does not hold the prompt')
     // The model has to answer one of two scripts.
+    await page.getByLabel('Max tokens').fill('64')
     for (const [at, field] of ['colour', 'markup'].entries()) {
       await page.getByRole('button', { name: 'Add a field' }).click()
       await page
@@ -207,16 +239,23 @@ suite('the console', { timeout: patienceMs }, async () => {
     }
     await page.getByRole('group', { name: 'Field 2' }).getByLabel('Type').selectOption('one of')
     await page.getByLabel('Values').fill(`${script}|${script}!`)
-    await page.getByRole('button', { name: 'Ask', exact: true }).click()
+    await ask()
     await answers.getByText('"colour":').first().waitFor()
     await answers.getByText(`"markup": "${script}`).first().waitFor()
-    assert.equal(await page.locator('#root :is(script, img)').count(), 0)
+    assert.equal(await page.locator('#root :is(script, img):not(header img)').count(), 0)
     for (const field of ['markup', 'colour']) await page.getByRole('button', { name: `Remove ${field}` }).click()
-    await page.getByLabel('As a chat message').check()
-    await page.getByRole('button', { name: 'Ask' }).click()
-    await answers.getByText('"colour":').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'New conversation' }).click()
+    await page.getByLabel('Ask each model').selectOption('as a chat')
+    await ask()
     await answers.locator('article[aria-busy=false]').nth(1).waitFor()
     assert.equal(await answers.locator('.failure').count(), 0)
+    await page.getByRole('button', { name: 'History' }).click()
+    await page
+      .getByRole('dialog')
+      .getByText(input.split('\n')[0] ?? '')
+      .first()
+      .waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
   })
 
   test('the pages of a finished job are accessible in both themes, and fit a narrow screen', async () => {

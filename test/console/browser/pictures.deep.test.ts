@@ -98,10 +98,10 @@ const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: 
 ]
 
 async function ask(page: Page) {
-  await page.getByLabel('Prompt').fill(sampleRows[0] ? questionOf(sampleRows[0]) : '')
+  await page.getByLabel('Prompt', { exact: true }).fill(sampleRows[0] ? questionOf(sampleRows[0]) : '')
   await page.getByLabel('Temperature').fill('0')
-  await page.getByLabel('Tokens at most').fill('48')
-  await page.getByRole('button', { name: 'Ask' }).click()
+  await page.getByLabel('Max tokens').fill('48')
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
   for (const answer of await page.getByRole('article').all())
     await answer.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
 }

@@ -32,7 +32,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await page.goto(consoleUrl('/settings'))
     assert.equal(await page.getByLabel('inference', { exact: true }).count(), 0, 'no scope that the session lacks')
     await page.getByLabel('Name of a new key').fill('laptop')
-    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByRole('button', { name: 'Create key' }).click()
     await page.getByText('The key “laptop”, shown only now').waitFor()
     const made = await shownKey()
     assert.equal(await status(made), 200)
@@ -53,8 +53,8 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
       .getByRole('row', { name: /laptop.*revoked/ })
       .first()
       .waitFor()
-    await page.reload()
-    await page.getByText('key.rotate').waitFor()
+    await page.goto(consoleUrl('/settings?tab=audit'))
+    await page.getByRole('cell', { name: 'key.rotate' }).waitFor()
     assert.ok(!(await page.content()).includes(rotated))
   })
 
@@ -150,7 +150,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
   test('another account that signs in in a second tab gets nothing that the first tab holds', async () => {
     await page.goto(consoleUrl('/settings'))
     await page.getByLabel('Name of a new key').fill('desk')
-    await page.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByRole('button', { name: 'Create key' }).click()
     await page.getByText('The key “desk”, shown only now').waitFor()
     const secret = await shownKey()
     const uploading = await context.newPage()

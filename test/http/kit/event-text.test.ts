@@ -22,7 +22,7 @@ async function openStream() {
     }
   }
   const server = createServer((_request, response) => {
-    void sendAnswer(response, new EventText(pieces(), { slowClientMs: 50 }), () => Promise.resolve())
+    void sendAnswer(response, new EventText(pieces(), { slowClientMs: 50 }), { turn: () => Promise.resolve() })
   })
   after(() => server.close())
   server.listen(0, '127.0.0.1')

@@ -387,6 +387,16 @@ export const entries: Record<string, Entry> = {
     foreign: 'lists',
     invalid: bad({ query: 'limit=0' }),
   },
+  list_training_job_briefs: {
+    about: [
+      () => ({}),
+      ({ cursor }) => ({ query: `after=${cursor}&limit=10` }),
+      ({ jobId }) => ({ query: `job_ids=${jobId}` }),
+      ({ datasetId }) => ({ query: `dataset_id=${datasetId}&status=open,COMPLETED` }),
+    ],
+    foreign: 'lists',
+    invalid: bad({ query: 'state=open' }),
+  },
   get_training_job: job(),
   get_evaluation: job(),
   get_training_job_log: job('limit=0'),

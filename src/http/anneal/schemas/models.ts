@@ -22,6 +22,20 @@ export const limitsOf = (entry: CatalogueEntry | undefined) => ({
   max_input_tokens: entry ? maxEmbeddingTokens(entry) : null,
 })
 
+const weights = {
+  license: z
+    .string()
+    .nullable()
+    .describe('The licence of the base, such as Apache-2.0; null when the catalogue names none'),
+  parameter_count: z.int().nullable().describe('Parameters of the base; null when the catalogue names no number'),
+}
+
+/** @param entry the catalogue's entry of the model or of its base */
+export const weightsOf = (entry: CatalogueEntry | undefined) => ({
+  license: entry?.license ?? null,
+  parameter_count: entry?.parameterCount ?? null,
+})
+
 const parameters = {
   completion: Object.keys(CompletionRequest.shape).toSorted(),
   embedding: Object.keys(EmbeddingRequest.shape).toSorted(),
@@ -45,6 +59,7 @@ const Model = z.object({
     .nullable()
     .describe('finetune_args of a job on this model that names none; null unless it is a base model to train on'),
   ...modelLimits,
+  ...weights,
   starting: z
     .string()
     .nullable()

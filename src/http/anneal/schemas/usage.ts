@@ -10,7 +10,7 @@ const isDay = (text: string) =>
   !Number.isNaN(Date.parse(text)) &&
   new Date(text).toISOString().startsWith(text)
 
-const queryDay = () =>
+export const queryDay = () =>
   queryText().refine(isDay, 'must be a day such as 2026-11-20').meta({ type: 'string', format: 'date' }).optional()
 
 const isDimension = (word: string): word is UsageDimension => (usageDimensions as readonly string[]).includes(word)

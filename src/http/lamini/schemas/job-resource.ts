@@ -7,7 +7,7 @@ import { Status, Time } from './training-job.ts'
 
 const Args = z.record(z.string(), z.unknown())
 
-const Queue = z
+export const Queue = z
   .object({
     place: z.int().nullable().describe('Counts from 1, over all accounts; null when the job does not wait for a slot'),
     ahead: z.int().nullable().describe('Jobs that get a slot before this one'),

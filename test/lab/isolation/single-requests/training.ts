@@ -19,6 +19,10 @@ export const training: Record<string, Extreme[]> = {
       }),
     },
   ],
+  list_training_job_briefs: [
+    { what: '1,000 jobs', sent: () => ({ query: 'limit=1000' }) },
+    { what: 'a search without a result', sent: () => ({ query: `q=${'x'.repeat(4000)}` }) },
+  ],
   get_training_job: [{ what: 'a job of 100,000 steps', sent: (stock) => ({ params: ofJob(stock) }) }],
   get_evaluation: [{ what: 'long answers', sent: (stock) => ({ params: ofJob(stock) }) }],
   get_training_job_log: [{ what: 'a megabyte', sent: (stock) => ({ params: ofJob(stock), query: 'limit=1048576' }) }],

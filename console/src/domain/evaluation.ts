@@ -1,0 +1,38 @@
+// The order of the rows of an evaluation.
+
+type Output = { model: string; output: string | null; scores?: Record<string, number | null> | null }
+type Row = { index: number; outputs: readonly Output[] }
+
+/** The mean of the scores of an answer; null without one. */
+export function qualityOf(output: Output | undefined): number | null {
+  const scores = Object.values(output?.scores ?? {}).filter((score) => score !== null)
+  return scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length
+}
+
+/** The rows that this model answered worst come first; rows without a score come last. */
+export function worstFirst<T extends Row>(rows: readonly T[], model: string): T[] {
+  const quality = (row: T) =>
+    qualityOf(row.outputs.find((output) => output.model === model)) ?? Number.POSITIVE_INFINITY
+  return rows.toSorted((a, b) => {
+    const [left, right] = [quality(a), quality(b)]
+    return left === right ? a.index - b.index : left - right
+  })
+}
+
+/** The graders that need no parameters. */
+export const graders = [
+  'exact_match',
+  'equals',
+  'f1',
+  'includes',
+  'numeric',
+  'json_schema',
+  'rouge_l',
+  'rouge_n',
+  'fuzzy_match',
+  'bleu',
+  'gleu',
+  'chrf',
+  'embedding_similarity',
+] as const
+export type Grader = (typeof graders)[number]

@@ -1,0 +1,132 @@
+// The model of a new job, and the arguments of its training.
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, type ReactNode } from 'react'
+import { useJobs } from '../api/job-list.ts'
+import { modelsQuery, type Model } from '../api/models.ts'
+import { count, duration, parameters } from '../domain/format.ts'
+import { fields, type JobForm } from '../domain/job-form.ts'
+import { partsOfBase } from '../domain/job-list.ts'
+import { Card } from '../ui/card.tsx'
+import { Chip } from '../ui/chip.tsx'
+import { Failure } from '../ui/states.tsx'
+
+type Props = { form: JobForm; change: (changes: Partial<JobForm>) => void }
+
+export function ModelPart({ form, change }: Props) {
+  const models = useQuery(modelsQuery)
+  const bases = (models.data ?? []).filter(
+    ({ task, owned_by: owner }) => task === 'completion' && owner === 'catalogue',
+  )
+  // The service's default model comes first.
+  const preset = bases[0]?.id
+  useEffect(() => {
+    if (form.model === '' && preset !== undefined) change({ model: preset })
+  })
+  const isOther = form.model !== '' && models.data !== undefined && bases.every(({ id }) => id !== form.model)
+  return (
+    <>
+      <Card title="Model">
+        {models.error && <Failure error={models.error} retry={() => void models.refetch()} />}
+        <div className="model-cards" role="radiogroup" aria-label="Base">
+          {bases.map((model) => (
+            <ModelCard
+              key={model.id}
+              model={model}
+              isChosen={model.id === form.model}
+              choose={() => change({ model: model.id })}
+            />
+          ))}
+          {isOther && (
+            <label className="model-card">
+              <input type="radio" name="model" checked readOnly />
+              <strong>{form.model}</strong>
+              <span className="quiet small">a tuned model, or a base that the catalogue no longer names</span>
+            </label>
+          )}
+        </div>
+        <Field id="name" label="Name of the tuned model" hint="each job with this name makes its next version">
+          <input
+            id="name"
+            maxLength={256}
+            value={form.name}
+            onChange={(event) => change({ name: event.target.value })}
+          />
+        </Field>
+      </Card>
+      <Training form={form} change={change} recommended={bases.find(({ id }) => id === form.model)?.recommended_args} />
+    </>
+  )
+}
+
+type CardProps = { model: Model; isChosen: boolean; choose: () => void }
+
+function ModelCard({ model, isChosen, choose }: CardProps) {
+  const { owner, name } = partsOfBase(model.id)
+  const last = useJobs().data?.find((job) => job.base_model === model.id && job.status === 'COMPLETED')
+  const isChat = 'has_chat_template' in model && model.has_chat_template === true
+  const other = model.aliases[0]
+  return (
+    <label className="model-card">
+      <input type="radio" name="model" checked={isChosen} onChange={choose} />
+      <strong>
+        <span className="quiet">{owner}</span>
+        {name}
+      </strong>
+      {other && <span className="quiet small">{other}</span>}
+      <span className="chips">
+        {model.parameter_count !== null && <Chip>{parameters(model.parameter_count)} parameters</Chip>}
+        {model.context_length !== null && <Chip>{count(model.context_length)} tokens of context</Chip>}
+        {isChat && <Chip tone="runs">chat</Chip>}
+        {model.license !== null && <Chip>{model.license}</Chip>}
+      </span>
+      <span className="quiet small">
+        {last ? `Your last job on it took ${duration(last.training_seconds)}` : 'No job of yours has run on it yet'}
+      </span>
+    </label>
+  )
+}
+
+type TrainingProps = Props & { recommended: Model['recommended_args'] | undefined }
+
+function Training({ form, change, recommended }: TrainingProps) {
+  return (
+    <Card title="Training">
+      <p className="quiet lead">
+        A LoRA adapter is trained on the base. The arguments are those that the model recommends, unless you change
+        them.
+      </p>
+      <details open={Object.keys(form.args).length > 0 || form.more !== ''}>
+        <summary>Arguments; empty fields are the model's recommended ones</summary>
+        <div className="columns">
+          {fields.map(([name, label, hint]) => (
+            <Field key={name} id={name} label={label} hint={hint}>
+              <input
+                id={name}
+                inputMode="decimal"
+                value={form.args[name] ?? ''}
+                placeholder={JSON.stringify(recommended?.[name] ?? undefined)}
+                onChange={(event) => change({ args: { ...form.args, [name]: event.target.value } })}
+              />
+            </Field>
+          ))}
+        </div>
+        <Field id="more" label="Further arguments, as JSON">
+          <textarea id="more" rows={2} value={form.more} onChange={(event) => change({ more: event.target.value })} />
+        </Field>
+      </details>
+    </Card>
+  )
+}
+
+type FieldProps = { id: string; label: string; hint?: string; children: ReactNode }
+
+function Field({ id, label, hint, children }: FieldProps) {
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label} {hint && <span className="quiet">{hint}</span>}
+      </label>
+      {children}
+    </div>
+  )
+}
