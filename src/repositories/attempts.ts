@@ -1,9 +1,10 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
 import type { AttemptCause } from '../domain/attempt-cause.ts'
 import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
+import { isInMaintenance } from './installation.ts'
 import { notify } from './notifications.ts'
 import type { Connection } from './connection.ts'
 
@@ -52,8 +53,8 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * Hands free slots to waiting attempts: those of accounts with the fewest running attempts first, then the oldest.
-   * Signals their workflows, except the one of the asking job. Needs a transaction.
+   * Hands free slots to waiting attempts: those of accounts with the fewest running attempts first, then the oldest. Hands
+   * out none in maintenance. Signals their workflows, except the one of the asking job. Needs a transaction.
    */
   async grantSlots(slots: number | null, askingJobId: number | null = null) {
     await db.$executeRaw`select pg_advisory_xact_lock(${slotLock})`
@@ -67,7 +68,8 @@ export const createAttemptRepository = (db: Connection) => ({
       granted as (
         update attempts set granted_at = now() where id in (
           select id from waiting order by turn, created_at, id
-          limit greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)))
+          limit case when ${Prisma.raw(isInMaintenance)} then 0
+            else greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)) end)
         returning job_id, generation, number)
       insert into outbox_messages (workflow_id, kind, generation, payload)
       select ${fineTuneWorkflowPrefix}::text || job_id, 'slot', generation, jsonb_build_object('attempt', number) from granted
@@ -179,13 +181,13 @@ export const createAttemptRepository = (db: Connection) => ({
     return look
   },
 
-  /** Whether another job would get this attempt's slot. On a cluster, that job must have waited for a minute. */
+  /** Whether another job would get this attempt's slot: none does in maintenance. On a cluster, that job must have waited for a minute. */
   async othersWait({ jobId, number }: Position): Promise<boolean> {
     const waiting = await db.$queryRaw<unknown[]>`
       with running as (
         select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id)
       select from attempts mine join attempts w on w.job_id <> mine.job_id
-      where mine.job_id = ${jobId} and mine.number = ${number}
+      where mine.job_id = ${jobId} and mine.number = ${number} and not ${Prisma.raw(isInMaintenance)}
         and w.released_at is null and w.fenced_at is null and w.claimed_at is null
         and (w.granted_at is null or w.granted_at < now() - interval '1 minute')
         and (w.account_id = mine.account_id
@@ -257,7 +259,13 @@ export const createAttemptRepository = (db: Connection) => ({
 
 type Row = Prisma.AttemptGetPayload<object>
 
-function plain({ tokenHash: _tokenHash, logBytes: _logBytes, ...row }: Row): Attempt {
+function plain({
+  tokenHash: _tokenHash,
+  logBytes: _logBytes,
+  toldReason: _reason,
+  toldAhead: _ahead,
+  ...row
+}: Row): Attempt {
   return {
     ...row,
     mode: row.mode as AttemptMode,

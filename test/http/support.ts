@@ -282,6 +282,11 @@ export const trainingJob = (changes: Partial<TrainingJob> = {}): TrainingJob => 
 
 export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   id: 7,
+  jobId: 7,
+  customModelName: null,
+  modelVersion: null,
+  fileName: null,
+  datasetRun: 2,
   baseModel: 'tiny',
   status: 'TRAINING MODEL',
   statusReason: null,

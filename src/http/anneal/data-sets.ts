@@ -1,4 +1,5 @@
 // Looks into data sets: the list of them, their rows, and the columns that rows are made from.
+import { datasetDisplayName } from '../../domain/display-name.ts'
 import type { ListedDataset, ListedVersion, PreviewedRow, MarkedText } from '../../domain/dataset-report.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listDatasets } from '../../services/datasets/list.ts'
@@ -89,6 +90,7 @@ export const dataSetRoutes = [
 
 const listed = (dataset: ListedDataset) => ({
   dataset_id: dataset.datasetId,
+  display_name: datasetDisplayName(dataset),
   versions: dataset.versionCount,
   ...listedVersion(dataset),
 })

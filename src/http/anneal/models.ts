@@ -1,4 +1,5 @@
 import type { Catalogue, CatalogueEntry } from '../../domain/catalogue.ts'
+import { jobDisplayName } from '../../domain/display-name.ts'
 import { resolveTrainingArgs } from '../../domain/training-args.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/models/delete.ts'
@@ -83,6 +84,7 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
   owned_by: 'catalogue' as const,
   task: entry.task,
   aliases: entry.aliases,
+  display_name: entry.name,
   base_model: null,
   job_id: null,
   recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
@@ -92,7 +94,7 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
 })
 
 const tunedModelOf = (
-  { name, aliases, createdAt, baseModel, jobId }: ListedModel,
+  { name, aliases, createdAt, baseModel, ...parts }: ListedModel,
   catalogue: Catalogue,
   starts: Starts,
 ): Model => ({
@@ -102,8 +104,9 @@ const tunedModelOf = (
   owned_by: 'account' as const,
   task: 'completion' as const,
   aliases,
+  display_name: jobDisplayName(parts),
   base_model: baseModel,
-  job_id: jobId,
+  job_id: parts.jobId,
   recommended_args: null,
   ...limitsOf(catalogue.find(baseModel)),
   starting: starts.get(baseModel) ?? null,
