@@ -110,7 +110,7 @@ async function recordEnd({ database }: FineTuneDependencies, { jobId, number }: 
 
 /** Why a job is still QUEUED: its program has not claimed the attempt. */
 function queuedReason(state: RunState): { reason: string; message: string } | null {
-  if (state.state === 'pending') return state
+  if (state.state === 'pending') return { reason: state.reason, message: state.message }
   if (state.state === 'running') return { reason: 'starting', message: 'The training program is starting.' }
   return null
 }
