@@ -26,8 +26,6 @@ export const createDurableWorkRepository = (db: Connection) => ({
     const { table, workflowPrefix, places: taken } = durableWork[kind]
     const own = Prisma.raw(taken ?? '0')
     const rows = Prisma.raw(table)
-    // The batches of an evaluation take no places of their own. They go on in maintenance, as their evaluation does.
-    const isPart = taken !== null
     const count = await db.$executeRaw`
       with waiting as materialized (
         select id, account_id, created_at, ${own} as places from ${rows} where finished_at is null and granted_at is null),
@@ -36,7 +34,7 @@ export const createDurableWorkRepository = (db: Connection) => ({
         where finished_at is null and granted_at is not null and account_id in (select account_id from waiting)
         group by account_id),
       line as (
-        select waiting.id, waiting.created_at, waiting.places, coalesce(held.places, 0) + 1
+        select waiting.id, waiting.created_at, coalesce(held.places, 0) + 1
           + sum(waiting.places) over (partition by account_id order by waiting.created_at, waiting.id) - waiting.places as turn
         from waiting left join held using (account_id)),
       allowed as (
@@ -48,7 +46,7 @@ export const createDurableWorkRepository = (db: Connection) => ({
         update ${rows} set granted_at = now() where id in (
           select id from ${rows} where granted_at is null and id in (
             select line.id from line cross join allowed where turn <= allowed.places
-              and (${isPart} and line.places = 0 or not ${Prisma.raw(isInMaintenance)})
+              and not ${Prisma.raw(isInMaintenance)}
             order by turn, line.created_at, line.id limit ${limit})
           for update skip locked)
         returning id)
