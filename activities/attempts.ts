@@ -4,6 +4,7 @@ import type { TrainerSpec } from '../src/compute/trainers.ts'
 import { gibibyte } from '../src/domain/catalogue.ts'
 import { attemptRunName, podToken, sha256 } from '../src/domain/identifiers.ts'
 import { isTerminal } from '../src/domain/training-job-status.ts'
+import { slotWait } from '../src/domain/wait.ts'
 import type { Artifact, Attempt, AttemptMode, TrainingJob } from '../src/domain/training-job.ts'
 import { verifyFiles } from './artifact-files.ts'
 import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
@@ -108,8 +109,8 @@ async function takeSlot({ database, trainers }: FineTuneDependencies, position: 
   const { fencedAt, grantedAt, generation } = await database.attempts.get(position)
   if (fencedAt !== null) return 'fenced'
   if (grantedAt !== null) return 'granted'
-  const message = `Waiting for a free slot: ${slots === 1 ? 'the only one is' : `all ${slots} are`} in use.`
-  await database.trainingJobs.explain(position.jobId, generation, 'QUEUED', 'waiting_for_slot', message)
+  const { reason, message } = slotWait(slots, await database.installation.maintenance())
+  await database.trainingJobs.explain(position.jobId, generation, 'QUEUED', reason, message)
   return 'waiting'
 }
 

@@ -24,7 +24,7 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
    * with asking is waited out.
    */
   watchAttempt: ({ jobId, attempt: number }: { jobId: number; attempt: number }): Promise<void> => {
-    const shown: { progress: Progress | null } = { progress: null }
+    const shown: Shown = { progress: null, wait: null }
     return withHeartbeat(
       async () => {
         const attempt = await deps.database.attempts.get({ jobId, number })
@@ -43,7 +43,7 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
           await Promise.race([copying, sleep(lastCopyTimeoutMs, undefined, { ref: false })])
         }
       },
-      () => heartbeatDetails(shown.progress),
+      () => heartbeatDetails(shown),
     )
   },
 })
@@ -55,15 +55,18 @@ type Watched = {
   steps: number
   signal: AbortSignal
   isWaiting: boolean
-  shown: { progress: Progress | null }
+  shown: Shown
 }
+
+/** `wait`: what the compute says of a run that has not claimed its attempt. */
+type Shown = { progress: Progress | null; wait: { reason: string; message: string } | null }
 
 /** `heardAtMs`: the last sign of life, on this process's monotonic clock. */
 type Progress = { phase: string; step: number | null; of: number; loss: number | null; heardAtMs: number }
 
 /** Temporal shows them with the pending activity. */
-function heartbeatDetails(progress: Progress | null) {
-  if (progress === null) return { phase: 'not started' }
+function heartbeatDetails({ progress, wait }: Shown) {
+  if (progress === null) return { phase: 'not started', ...wait }
   const { heardAtMs, ...shown } = progress
   return { ...shown, lastReportSeconds: Math.round((performance.now() - heardAtMs) / 1000) }
 }
@@ -88,6 +91,7 @@ async function untilEnded(deps: FineTuneDependencies, watched: Watched): Promise
     if (state.state !== 'unreachable') watched.isWaiting = state.state === 'pending'
     const queued = queuedReason(state)
     if (!queued) return
+    watched.shown.wait = queued
     explaining = explaining
       .then(() => database.trainingJobs.explain(jobId, generation, 'QUEUED', queued.reason, queued.message))
       .catch(() => undefined)
@@ -106,7 +110,7 @@ async function recordEnd(deps: FineTuneDependencies, { jobId, number }: Attempt,
 
 /** Why a job is still QUEUED: its program has not claimed the attempt. */
 function queuedReason(state: RunState): { reason: string; message: string } | null {
-  if (state.state === 'pending') return state
+  if (state.state === 'pending') return { reason: state.reason, message: state.message }
   if (state.state === 'running') return { reason: 'starting', message: 'The training program is starting.' }
   return null
 }

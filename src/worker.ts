@@ -26,6 +26,7 @@ import { resignalWorkflows } from './loops/resignal-workflows.ts'
 import { rowEmbedder } from './loops/row-embedder.ts'
 import { runLoop, type Loop } from './loops/run-loop.ts'
 import { slotScheduler } from './loops/slot-scheduler.ts'
+import { waitTeller } from './loops/wait-teller.ts'
 import { trackerSender } from './loops/tracker-sender.ts'
 import { webhookSender } from './loops/webhook-sender.ts'
 import { workerReport } from './loops/worker-report.ts'
@@ -99,6 +100,7 @@ const loops: Loop[] = [
   }),
   workScheduler({ database, notifications, places: config.runningBatches }),
   slotScheduler({ database, notifications, slots: () => trainers.capacity().slots }),
+  waitTeller({ database, executions, slots: () => trainers.capacity().slots }),
   workerReport({ database, workers, slots: () => trainers.capacity().slots, reaped: reapedCounts }),
   resignalWorkflows(executions),
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),

@@ -44,6 +44,8 @@ export const resumeSignal = defineSignal<[{ generation: number }]>('resume')
 export const phaseSignal = defineSignal<[{ attempt: number; phase: string }]>('phase')
 /** A workflow that waits for a slot asks again. `attempt` only informs readers of the history. */
 export const slotSignal = defineSignal<[{ attempt: number }?]>('slot')
+/** Only shown: nothing is decided by it. */
+export const waitSignal = defineSignal<[ShownWait]>('wait')
 export const wakeSignal = defineSignal('wake')
 
 /** What the workflow knows of its job. Losses and steps are in the heartbeat of the pending `watchAttempt`. */
@@ -53,6 +55,8 @@ export const nextActionQuery = defineQuery<string>('nextAction')
 /** Answers once the cancel is accepted, as the API does; the release follows. */
 export const cancelUpdate = defineUpdate<AcceptedCancel>('cancel')
 
+/** Why an attempt waits, with its place in the line as a sentence. */
+export type ShownWait = { attempt: number; reason: string; message: string }
 export type ShownStatus = { status: TrainingJobStatus; attempt: number; reason: string | null; message: string | null }
 /** `since`: ISO times at which the workflow saw a status for the first time, newest last, at most 50. */
 export type FineTuneProgress = {

@@ -9,50 +9,21 @@ import {
   continueAsNew,
   deprecatePatch,
   log,
-  setHandler,
   sleep,
   workflowInfo,
 } from '@temporalio/workflow'
 import { decideNext, decisiveOutcomes, type AttemptOutcome } from '../src/domain/attempt-outcome.ts'
-import { attemptPhases, type AttemptPhase, type TrainingJobStatus } from '../src/domain/training-job-status.ts'
+import { attemptPhases, type AttemptPhase } from '../src/domain/training-job-status.ts'
 import type { JobEnding } from '../src/domain/training-job.ts'
-import {
-  cancelSignal,
-  cancelUpdate,
-  nextActionQuery,
-  phaseSignal,
-  progressQuery,
-  resumeSignal,
-  slotSignal,
-  statusQuery,
-  type ContinuedFineTune,
-  type FineTuneInput,
-  type FineTuneResult,
-  type Relaunch,
-} from './contract.ts'
+import { type ContinuedFineTune, type FineTuneInput, type FineTuneResult, type Relaunch } from './contract.ts'
 import { activities } from './fine-tune-activities.ts'
+import { answerOperators, handleSignals, type State } from './fine-tune-handlers.ts'
 import { dataError, endingOf, endingOfError } from './job-ending.ts'
-import { createJobView, type JobView } from './job-view.ts'
+import { createJobView } from './job-view.ts'
 import { wasCancelled } from './was-cancelled.ts'
 
 /** The native cancel follows the signal within moments; only the native cancel closes the execution as Canceled. */
 const nativeCancelWaitMs = 60_000
-
-/**
- * `attempt`: the newest, 0 before the first. `status`: where the newest walk ended. `slotSignalled`: the attempt may have its slot now.
- * `next`: a sentence for operators. `endedCount`: attempts that have ended.
- */
-type State = {
-  jobId: number
-  generation: number
-  attempt: number
-  slotSignalled: boolean
-  status: TrainingJobStatus | null
-  phases: { attempt: number; phase: AttemptPhase }[]
-  view: JobView
-  next: string
-  endedCount: number
-}
 
 type Why = { reason: string; message: string }
 /** Postgres refused a move: the job has ended, or a cancel was accepted whose signal has not arrived yet. */
@@ -73,27 +44,8 @@ export async function fineTune({ jobId, generation, continued }: FineTuneInput):
     endedCount: continued?.endedCount ?? 0,
   }
 
-  setHandler(cancelSignal, (signal) => {
-    if (signal.generation === generation) work.cancel()
-  })
-  setHandler(resumeSignal, (signal) => log.info('resumed', { generation: signal.generation }))
-  setHandler(phaseSignal, ({ attempt, phase }) => {
-    state.phases.push({ attempt, phase: phase as AttemptPhase })
-  })
-  setHandler(slotSignal, () => {
-    state.slotSignalled = true
-  })
-  setHandler(statusQuery, () => ({ ...state.view.current(), generation }))
-  setHandler(progressQuery, () => ({
-    attempt: state.attempt,
-    endedAttempts: state.endedCount,
-    since: state.view.since(),
-  }))
-  setHandler(nextActionQuery, () => state.next)
-  // The relay delivers the accepted cancel as it delivers the API's.
-  setHandler(cancelUpdate, () =>
-    CancellationScope.nonCancellable(() => activities.requestCancel({ jobId, generation })),
-  )
+  handleSignals(state, () => work.cancel())
+  answerOperators(state)
 
   let ending: JobEnding | ContinuedFineTune
   try {
@@ -187,7 +139,7 @@ async function prepare({ jobId, generation, view }: State): Promise<JobEnding | 
   view.show({
     status: generation === 1 ? 'CREATED' : 'QUEUED',
     attempt: 0,
-    reason: null,
+    reason: 'data_check',
     message: 'Checking the data set.',
   })
   try {

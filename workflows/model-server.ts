@@ -62,9 +62,13 @@ type Served = { end: ModelServerEnd | null; readyForMs: number }
 /** @param failures of starts in a row, from the run that this one continues */
 export async function modelServer({ baseModel, idleTimeoutMs }: ModelServerInput, failures = 0): Promise<string> {
   const run: Run = { baseModel, idleTimeoutMs, generation: 0, wakes: 0 }
-  setHandler(wakeSignal, () => {
-    run.wakes += 1
-  })
+  setHandler(
+    wakeSignal,
+    () => {
+      run.wakes += 1
+    },
+    { description: 'From the service: a request needs the model, so the server starts, or stays for the idle time.' },
+  )
   try {
     return await keepServing(run, failures)
   } catch (error) {

@@ -10,12 +10,20 @@ export async function keepRounds(
   round: () => Promise<unknown>,
 ): Promise<never> {
   const state = { isPaused, isAsked }
-  setHandler(runNowSignal, () => {
-    state.isAsked = true
-  })
-  setHandler(setPausedSignal, (isPaused) => {
-    state.isPaused = isPaused
-  })
+  setHandler(
+    runNowSignal,
+    () => {
+      state.isAsked = true
+    },
+    { description: 'Begins a round at once, also while paused.' },
+  )
+  setHandler(
+    setPausedSignal,
+    (isPaused) => {
+      state.isPaused = isPaused
+    },
+    { description: 'true stops further rounds, false goes on.' },
+  )
   let dueMs = nextMultiple(everyMs)
   for (;;) {
     await untilDue(dueMs, state)

@@ -16,12 +16,12 @@ export const command = serviceVerb({
 
 const rows = (list: Answer<'get', '/v1/train/jobs'>) =>
   table(
-    ['JOB', 'STATUS', 'ACCEPTED (UTC)', 'DATA SET', 'MODEL'],
+    ['JOB', 'NAME', 'STATUS', 'ACCEPTED (UTC)', 'DATA SET'],
     list.map((job) => [
       String(job.job_id),
+      job.display_name,
       job.status,
       shortTime(job.start_time),
-      job.dataset_id,
-      job.model_name ?? '',
+      job.dataset.display_name,
     ]),
   )

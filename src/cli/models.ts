@@ -87,8 +87,15 @@ async function merge(client: Client, name: string) {
 
 const modelRows = (list: Model[]) =>
   table(
-    ['MODEL', 'TASK', 'BASE', 'JOB', 'NAMES'],
-    list.map((each) => [each.id, each.task, each.base_model ?? '', String(each.job_id ?? ''), each.aliases.join(', ')]),
+    ['NAME', 'TASK', 'BASE', 'JOB', 'OTHER NAMES', 'MODEL'],
+    list.map((each) => [
+      each.display_name,
+      each.task,
+      each.base_model ?? '',
+      String(each.job_id ?? ''),
+      each.aliases.filter((name) => name !== each.display_name).join(', '),
+      each.id,
+    ]),
   )
 
 const versionRows = ({ versions, aliases }: Versions) =>

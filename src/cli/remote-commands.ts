@@ -53,5 +53,9 @@ export const remoteCommands: Record<string, ListedCommand> = {
     summary: 'Creates, lists and deletes accounts, and sets their priority.',
     load: () => import('./accounts.ts'),
   },
+  operator: {
+    summary: 'Shows operators the jobs and the usage of all accounts, and stops new work for a maintenance.',
+    load: () => import('./operator.ts'),
+  },
   completion: { summary: 'Prints the completion script of a shell.', load: () => import('./completion.ts') },
 }

@@ -24,8 +24,8 @@ const rows = (list: Used[]) =>
     ['DAY', 'KEY', 'MODEL', 'PROMPTS', 'TOKENS IN', 'TOKENS OUT', 'TRAINING S', 'GPU S'],
     list.map((each) => [
       each.day ?? '',
-      each.key_id ?? '',
-      each.model_name ?? '',
+      each.key_name ?? each.key_id ?? '',
+      each.display_name ?? each.model_name ?? '',
       String(each.prompts),
       String(each.prompt_tokens),
       String(each.completion_tokens),

@@ -26,6 +26,10 @@ type WorkDescription = {
   keptDays: number
 }
 
+/** As in pip@2; null for a model without a custom name. */
+const nameOfModel = (table: string) =>
+  `(select v.name || '@' || v.version from model_versions v where v.model_name = ${table}.model_name)`
+
 export const durableWork = {
   batch: {
     workflowType: 'inferenceBatch',
@@ -36,7 +40,7 @@ export const durableWork = {
     places: 'case when evaluation_id is null then 1 else 0 end',
     // The request is kept as a text in JSON, because Postgres sorts keys.
     input: `jsonb_build_object('batchId', id, 'chunkCount', jsonb_array_length((request #>> '{}')::jsonb->'chunks'), 'ageLimitMs', ${batchAgeLimitMs})`,
-    summary: "'Batch of ' || item_count || ' ' || kind || ' on ' || model_name",
+    summary: `'Batch of ' || item_count || ' ' || kind || ' on ' || coalesce(${nameOfModel('inference_batches')}, model_name)`,
     baseModel: null,
     folder: 'batches',
     keptDays: 7,
@@ -60,7 +64,7 @@ export const durableWork = {
     table: 'model_exports',
     places: null,
     input: "jsonb_build_object('exportId', id)",
-    summary: "'Merged export of a model on ' || (request->'baseModel'->>'name')",
+    summary: `'Merged export of ' || coalesce(${nameOfModel('model_exports')}, 'a model') || ' on ' || (request->'baseModel'->>'name')`,
     baseModel: "request->'baseModel'->>'name'",
     folder: 'exports',
     // The model can be merged again.

@@ -2,6 +2,7 @@
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { Columns } from './dataset-report.ts'
+import type { NameParts } from './display-name.ts'
 import type { Grader } from './grader.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
@@ -207,7 +208,7 @@ export type TunedModel = {
 export type ModelPlace = { createdMicros: string; name: string }
 
 /** `aliases` are its names with a version or an alias, such as `support-bot@3` and `support-bot@production`. */
-export type ListedModel = Pick<TunedModel, 'jobId' | 'baseModel' | 'createdAt'> & ModelPlace & { aliases: string[] }
+export type ListedModel = Pick<TunedModel, 'baseModel' | 'createdAt'> & ModelPlace & NameParts & { aliases: string[] }
 
 /** A published model with its origin. `version` is null without a custom name. */
 export type ModelVersion = {

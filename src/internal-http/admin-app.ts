@@ -11,7 +11,10 @@ import { createAdminCaller } from './admin-caller.ts'
 import { addBacklogMetrics } from './backlog-metrics.ts'
 import { accountRoutes } from './routes/accounts.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
+import { jobRoutes } from './routes/jobs.ts'
+import { maintenanceRoutes } from './routes/maintenance.ts'
 import { overviewRoutes } from './routes/overview.ts'
+import { accountUsageRoutes } from './routes/usage.ts'
 
 type AdminAppOptions = {
   deps: ServiceDependencies
@@ -23,7 +26,14 @@ type AdminAppOptions = {
   hosts?: readonly string[]
 }
 
-export const adminRoutes = [...accountRoutes, ...apiKeyRoutes, ...overviewRoutes]
+export const adminRoutes = [
+  ...accountRoutes,
+  ...apiKeyRoutes,
+  ...overviewRoutes,
+  ...jobRoutes,
+  ...accountUsageRoutes,
+  ...maintenanceRoutes,
+]
 
 export function createAdminApp({ deps, metrics, bodyMemory, consoleDir, hosts = [] }: AdminAppOptions): Express {
   const isKnownHost = knownHosts(hosts)

@@ -57,6 +57,13 @@ export const createApiKeyRepository = (db: Connection) => ({
     return this.find(accountId, id)
   },
 
+  /** Maps ids to names. Keys that are gone are absent. */
+  async names(ids: readonly string[]): Promise<Map<string, string>> {
+    const where = { id: { in: [...new Set(ids)] } }
+    const keys = await db.apiKey.findMany({ where, select: { id: true, name: true } })
+    return new Map(keys.map(({ id, name }) => [id, name]))
+  },
+
   /** The keys that are neither revoked nor expired. */
   async countLive(accountId: string): Promise<number> {
     const [row] = await db.$queryRaw<[{ count: number }]>`

@@ -4,8 +4,10 @@ import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
+import { isInMaintenance } from './installation.ts'
 import { notify } from './notifications.ts'
 import type { Connection } from './connection.ts'
+import { queuedAt } from './waiting-line.ts'
 
 type Position = { jobId: number; number: number }
 type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }
@@ -26,8 +28,7 @@ type AttemptLook = {
 /** Advisory lock that serialises the grants of all workers. */
 const slotLock = 4_711
 const unlimited = 2 ** 31 - 1
-/** Since when an attempt waits for a slot. */
-const queuedAt = Prisma.sql`coalesce(a.queued_at, a.created_at)`
+const queued = Prisma.raw(queuedAt)
 
 export const createAttemptRepository = (db: Connection) => ({
   async findByOrdinal(jobId: number, generation: number, ordinal: number): Promise<Attempt | null> {
@@ -56,8 +57,7 @@ export const createAttemptRepository = (db: Connection) => ({
 
   /**
    * Hands free slots to waiting attempts: those of accounts with the fewest running attempts first, then those that have waited
-   * longest.
-   * Signals their workflows, except the one of the asking job. Needs a transaction.
+   * longest. Hands out none in maintenance. Signals their workflows, except the one of the asking job. Needs a transaction.
    */
   async grantSlots(slots: number | null, askingJobId: number | null = null) {
     await db.$executeRaw`select pg_advisory_xact_lock(${slotLock})`
@@ -65,13 +65,14 @@ export const createAttemptRepository = (db: Connection) => ({
       with active as (
         select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id),
       waiting as (
-        select a.id, ${queuedAt} as queued, coalesce(active.n, 0) + row_number() over (partition by a.account_id order by ${queuedAt}, a.id) as turn
+        select a.id, ${queued} as queued, coalesce(active.n, 0) + row_number() over (partition by a.account_id order by ${queued}, a.id) as turn
         from attempts a left join active using (account_id)
         where a.granted_at is null and a.released_at is null and a.fenced_at is null),
       granted as (
         update attempts set granted_at = now() where id in (
           select id from waiting order by turn, queued, id
-          limit greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)))
+          limit case when ${Prisma.raw(isInMaintenance)} then 0
+            else greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)) end)
         returning job_id, generation, number)
       insert into outbox_messages (workflow_id, kind, generation, payload)
       select ${fineTuneWorkflowPrefix}::text || job_id, 'slot', generation, jsonb_build_object('attempt', number) from granted
@@ -183,13 +184,13 @@ export const createAttemptRepository = (db: Connection) => ({
     return look
   },
 
-  /** Whether another job would get this attempt's slot. On a cluster, that job must have waited for a minute. */
+  /** Whether another job would get this attempt's slot: none does in maintenance. On a cluster, that job must have waited for a minute. */
   async othersWait({ jobId, number }: Position): Promise<boolean> {
     const waiting = await db.$queryRaw<unknown[]>`
       with running as (
         select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id)
       select from attempts mine join attempts w on w.job_id <> mine.job_id
-      where mine.job_id = ${jobId} and mine.number = ${number}
+      where mine.job_id = ${jobId} and mine.number = ${number} and not ${Prisma.raw(isInMaintenance)}
         and w.released_at is null and w.fenced_at is null and w.claimed_at is null
         and (w.granted_at is null or w.granted_at < now() - interval '1 minute')
         and (w.account_id = mine.account_id
@@ -261,7 +262,14 @@ export const createAttemptRepository = (db: Connection) => ({
 
 type Row = Prisma.AttemptGetPayload<object>
 
-function plain({ tokenHash: _tokenHash, logBytes: _logBytes, queuedAt: _queuedAt, ...row }: Row): Attempt {
+function plain({
+  tokenHash: _tokenHash,
+  logBytes: _logBytes,
+  queuedAt: _queuedAt,
+  toldReason: _reason,
+  toldAhead: _ahead,
+  ...row
+}: Row): Attempt {
   return {
     ...row,
     mode: row.mode as AttemptMode,

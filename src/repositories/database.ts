@@ -7,6 +7,7 @@ import { createAccountRepository } from './accounts.ts'
 import { createApiKeyRepository } from './api-keys.ts'
 import { createArtifactRepository } from './artifacts.ts'
 import { createAttemptRepository } from './attempts.ts'
+import { createAttemptWaitRepository } from './attempt-waits.ts'
 import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
 import type { Connection } from './connection.ts'
@@ -34,6 +35,7 @@ import { createModelServerRepository } from './model-servers.ts'
 import { createModelNameRepository } from './model-names.ts'
 import { createModelRepository } from './models.ts'
 import { createDurableWorkRepository } from './durable-work.ts'
+import { createOperatorViewRepository } from './operator-views.ts'
 import { createOutboxRepository } from './outbox.ts'
 import { preparing, unprepared, type RunStatement } from './prepared-sql.ts'
 import { createStoredResponseRepository } from './stored-responses.ts'
@@ -55,6 +57,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   apiKeys: createApiKeyRepository(db),
   artifacts: createArtifactRepository(db),
   attempts: createAttemptRepository(db),
+  attemptWaits: createAttemptWaitRepository(db, run),
   auditEvents: createAuditEventRepository(db),
   backlog: createBacklogRepository(db),
   consoleSessions: createConsoleSessionRepository(db),
@@ -79,6 +82,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   modelServers: createModelServerRepository(db),
   modelNames: createModelNameRepository(db),
   models: createModelRepository(db, run),
+  operatorViews: createOperatorViewRepository(run),
   outbox: createOutboxRepository(db),
   storedResponses: createStoredResponseRepository(db),
   storedRows: createStoredRowRepository(db),

@@ -1,6 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { durableWork, workflowIdOf, type Work, type WorkKind } from '../domain/durable-work.ts'
 import type { Connection } from './connection.ts'
+import { isInMaintenance } from './installation.ts'
 import { firstId, keysetPages } from './keyset-pages.ts'
 import { notify } from './notifications.ts'
 import { createOutboxRepository } from './outbox.ts'
@@ -9,7 +10,7 @@ const maxPageSize = 1000
 
 const tableOf = (kind: WorkKind) => Prisma.raw(durableWork[kind].table)
 
-type WorkStart = { accountId: string; input: object; summary: string; baseModel: string | null }
+type WorkStart = { accountId: string; accountName: string; input: object; summary: string; baseModel: string | null }
 
 export const createDurableWorkRepository = (db: Connection) => ({
   /** Asks for a turn. Call after the row is created, in its transaction. */
@@ -19,7 +20,7 @@ export const createDurableWorkRepository = (db: Connection) => ({
 
   /**
    * Gives turns to waiting work, with its start message. Accounts take turns: each has the same number of places. Schedulers
-   * that run at once share what is left. Needs a transaction. @returns how many were granted
+   * that run at once share what is left. In maintenance no work begins. Needs a transaction. @returns how many were granted
    */
   async grant(kind: WorkKind, { places, limit }: { places: number; limit: number }): Promise<number> {
     const { table, workflowPrefix, places: taken } = durableWork[kind]
@@ -45,6 +46,7 @@ export const createDurableWorkRepository = (db: Connection) => ({
         update ${rows} set granted_at = now() where id in (
           select id from ${rows} where granted_at is null and id in (
             select line.id from line cross join allowed where turn <= allowed.places
+              and not ${Prisma.raw(isInMaintenance)}
             order by turn, line.created_at, line.id limit ${limit})
           for update skip locked)
         returning id)
@@ -93,8 +95,8 @@ export const createDurableWorkRepository = (db: Connection) => ({
   async startOf({ kind, id }: Work): Promise<WorkStart | null> {
     const { input, summary, baseModel } = durableWork[kind]
     const [found] = await db.$queryRaw<WorkStart[]>`
-      select account_id as "accountId", ${Prisma.raw(input)} as input, ${Prisma.raw(summary)} as summary,
-        ${Prisma.raw(baseModel ?? 'null::text')} as "baseModel"
+      select account_id as "accountId", (select name from accounts where id = account_id) as "accountName",
+        ${Prisma.raw(input)} as input, ${Prisma.raw(summary)} as summary, ${Prisma.raw(baseModel ?? 'null::text')} as "baseModel"
       from ${tableOf(kind)} where id = ${id}::uuid and finished_at is null`
     return found ?? null
   },

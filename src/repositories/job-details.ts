@@ -1,9 +1,13 @@
 // Reads the parts of an answer about a job that are not in its row: first start, newest attempt, newest step, data set, place.
+import type { NameParts } from '../domain/display-name.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastJob } from '../domain/training-estimate.ts'
+import { ServiceError } from '../domain/service-error.ts'
 import type { TrackerRequest } from '../domain/tracker.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
+import { nameColumns } from './name-columns.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
+import { waitingLine } from './waiting-line.ts'
 
 /** A stored step with every series that its row has; releases add columns. */
 export type MetricRow = { step: number; loss: number } & Record<string, number | null>
@@ -12,6 +16,7 @@ export type JobDetails = Pick<
   TrainingJob,
   'id' | 'baseModel' | 'status' | 'statusReason' | 'statusMessage' | 'createdAt' | 'finishedAt' | 'datasetId'
 > &
+  NameParts &
   Pick<TrainingSpec, 'gpus' | 'nodes'> & {
     args: TrainingArgs
     /** Names of the arguments that the request gave. */
@@ -37,6 +42,8 @@ export type JobDetails = Pick<
     lastStep: MetricRow | null
   }
 
+export type JobLabels = NameParts & Pick<TrainingJob, 'accountId' | 'baseModel'> & { accountName: string }
+
 type NewestAttempt = Pick<Attempt, 'number' | 'mode' | 'phase' | 'cause' | 'createdAt' | 'claimedAt' | 'endedAt'>
 
 type NewestColumns = {
@@ -48,6 +55,13 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
   async describe(accountId: string, jobIds: readonly number[]): Promise<JobDetails[]> {
     const rows = await run<Omit<JobDetails, 'newestAttempt'> & NewestColumns>(describeJobs, [accountId, jobIds])
     return rows.map(detailsOf)
+  },
+
+  /** For activities and loops: the names of a job of any account. @throws ServiceError not_found */
+  async labels(jobId: number): Promise<JobLabels> {
+    const [labels] = await run<JobLabels>(readLabels, [jobId])
+    if (!labels) throw new ServiceError('not_found', `There is no job ${jobId}.`)
+    return labels
   },
 
   /** Lists the steps after `sinceStep`, in order. */
@@ -97,7 +111,7 @@ const describeJobs: Statement = {
   name: 'describe-jobs',
   text: `
     select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
-      j.created_at as "createdAt", j.finished_at as "finishedAt", j.dataset_id as "datasetId",
+      j.created_at as "createdAt", j.finished_at as "finishedAt", ${nameColumns()},
       j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'metadata' as metadata,
       j.spec->'trackers' as trackers,
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
@@ -119,6 +133,13 @@ const describeJobs: Statement = {
     from training_jobs j join dataset_versions v on v.id = j.dataset_version_id
       left join attempts a on a.job_id = j.id and a.number = j.current_attempt
     where j.id = any($2::int[]) and j.account_id = $1::uuid`,
+}
+
+const readLabels: Statement = {
+  name: 'read-job-labels',
+  text: `
+    select ${nameColumns()}, j.account_id as "accountId", account.name as "accountName", j.base_model as "baseModel"
+    from training_jobs j join accounts account on account.id = j.account_id where j.id = $1::int`,
 }
 
 const listMetrics: Statement = {
@@ -160,16 +181,7 @@ const listPastJobs: Statement = {
     order by j.finished_at desc limit $3::int`,
 }
 
-/** Uses the order of grantSlots in attempts.ts. */
 const listWaiting: Statement = {
   name: 'list-waiting',
-  text: `
-    with active as (
-      select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id)
-    select job_id as "jobId" from attempts a left join active using (account_id)
-    where a.granted_at is null and a.released_at is null and a.fenced_at is null
-    order by coalesce(active.n, 0)
-        + row_number() over (partition by a.account_id order by coalesce(a.queued_at, a.created_at), a.id),
-      coalesce(a.queued_at, a.created_at), a.id
-    limit $1::int`,
+  text: `with ${waitingLine} select a.job_id as "jobId" from line join attempts a using (id) order by line.ahead limit $1::int`,
 }

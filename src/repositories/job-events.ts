@@ -1,3 +1,4 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
 import type { JobEvent } from '../domain/training-job.ts'
 import type { Connection } from './connection.ts'
 
@@ -16,6 +17,16 @@ export const createJobEventRepository = (db: Connection) => ({
       orderBy: { id: 'asc' },
       take: limit,
     })
-    return rows.map(({ jobId: _jobId, id, ...row }) => ({ ...(row as Omit<JobEvent, 'id'>), id: String(id) }))
+    return rows.map(plain)
   },
+
+  /** Lists the newest events, newest first. */
+  async newest(jobId: number, limit: number): Promise<JobEvent[]> {
+    return (await db.jobEvent.findMany({ where: { jobId }, orderBy: { id: 'desc' }, take: limit })).map(plain)
+  },
+})
+
+const plain = ({ jobId: _jobId, id, ...row }: Prisma.JobEventGetPayload<object>): JobEvent => ({
+  ...(row as Omit<JobEvent, 'id'>),
+  id: String(id),
 })

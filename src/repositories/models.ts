@@ -1,8 +1,10 @@
 import type { JobScores } from '../domain/model-evaluation.ts'
-import { parseModelReference } from '../domain/model-reference.ts'
+import { jobDisplayName, type NameParts } from '../domain/display-name.ts'
+import { isModelId, parseModelReference } from '../domain/model-reference.ts'
 import type { ListedModel, ModelPlace, TunedModel } from '../domain/training-job.ts'
 import type { Connection } from './connection.ts'
-import type { RunStatement } from './prepared-sql.ts'
+import { nameColumns } from './name-columns.ts'
+import type { RunStatement, Statement } from './prepared-sql.ts'
 
 /** Sorts after every model. */
 const endOfTime: ModelPlace = { createdMicros: String(Number.MAX_SAFE_INTEGER), name: '' }
@@ -20,6 +22,14 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
   async known(names: string[]): Promise<Set<string>> {
     const models = await db.model.findMany({ where: { name: { in: [...new Set(names)] } }, select: { name: true } })
     return new Set(models.map(({ name }) => name))
+  },
+
+  /** Maps the ids of the account's models to their names for people; other texts are absent. */
+  async displayNames(accountId: string, names: readonly string[]): Promise<Map<string, string>> {
+    const ids = [...new Set(names)].filter(isModelId)
+    if (ids.length === 0) return new Map()
+    const rows = await run<NameParts & { name: string }>(nameModels, [accountId, ids])
+    return new Map(rows.map(({ name, ...parts }) => [name, jobDisplayName(parts)]))
   },
 
   /** Yields the account's models, newest first. */
@@ -53,20 +63,27 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
   },
 })
 
+const nameModels: Statement = {
+  name: 'name-models',
+  text: `
+    select m.name, ${nameColumns('m.name')} from models m join training_jobs j on j.id = m.job_id
+    where m.account_id = $1::uuid and m.name = any($2::text[])`,
+}
+
 const listModels = {
   name: 'list-models',
   text: `
-    select name, job_id as "jobId", base_model as "baseModel", created_at as "createdAt",
+    select m.name, m.base_model as "baseModel", m.created_at as "createdAt", ${nameColumns('m.name')},
       array(
-        select v.name || '@' || v.version from model_versions v where v.model_name = models.name
+        select v.name || '@' || v.version from model_versions v where v.model_name = m.name
         union all
         select a.name || '@' || a.alias from model_versions v join model_aliases a using (account_id, name, version)
-        where v.model_name = models.name) as aliases,
-      (extract(epoch from created_at) * 1000000)::bigint::text as "createdMicros"
-    from models
-    where account_id = $1::uuid
-      and (created_at, name) < (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::text)
-    order by created_at desc, name desc limit $4::int`,
+        where v.model_name = m.name) as aliases,
+      (extract(epoch from m.created_at) * 1000000)::bigint::text as "createdMicros"
+    from models m join training_jobs j on j.id = m.job_id
+    where m.account_id = $1::uuid
+      and (m.created_at, m.name) < (timestamptz 'epoch' + $2::bigint * interval '1 microsecond', $3::text)
+    order by m.created_at desc, m.name desc limit $4::int`,
 }
 
 /** Prepared, because every completion of a tuned model waits for it. */

@@ -1,6 +1,7 @@
 // Delivers one outbox message to Temporal. Safe to repeat; throws until Temporal has the message.
 import type { Client } from '@temporalio/client'
 import { TypedSearchAttributes } from '@temporalio/common'
+import { datasetDisplayName, jobDisplayName } from '../domain/display-name.ts'
 import { isTerminal } from '../domain/training-job-status.ts'
 import type { Database } from '../repositories/database.ts'
 import type { ClaimedMessage } from '../repositories/outbox.ts'
@@ -17,6 +18,7 @@ import {
 } from '../../workflows/contract.ts'
 import { assertNever } from '../domain/assert-never.ts'
 import { cancelWork, startWork } from './start-work.ts'
+import { summaryOf } from './summary.ts'
 import { describeExecution, signalIfOpen } from './workflow-executions.ts'
 
 export type Deliver = (message: ClaimedMessage) => Promise<void>
@@ -109,14 +111,16 @@ export function createDeliver({
 
   async function startFineTune(workflowId: string, jobId: number, memo: { generation: number; acceptedAt?: string }) {
     const { generation } = memo
-    const { accountId, baseModel } = await database.trainingJobs.get(jobId)
+    const labels = await database.jobDetails.labels(jobId)
+    const { accountId, accountName, baseModel } = labels
+    const [name, dataset] = [jobDisplayName(labels), datasetDisplayName(labels)]
     const input: FineTuneInput = { jobId, generation }
     const options = {
       workflowId,
       taskQueue,
       args: [input],
-      memo,
-      staticSummary: `Fine-tune job ${jobId} on ${baseModel}`,
+      memo: { ...memo, name, dataset, account: accountName, baseModel },
+      staticSummary: summaryOf([`Job ${jobId}: ${name}`, dataset, accountName, baseModel]),
       typedSearchAttributes: new TypedSearchAttributes([
         { key: searchAttributes.account, value: accountId },
         { key: searchAttributes.baseModel, value: baseModel },

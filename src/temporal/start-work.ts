@@ -3,13 +3,14 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError, type Clien
 import { TypedSearchAttributes } from '@temporalio/common'
 import { durableWork, workflowIdOf, type Work } from '../domain/durable-work.ts'
 import type { Database } from '../repositories/database.ts'
+import { summaryOf } from './summary.ts'
 import { searchAttributes, taskQueue } from '../../workflows/contract.ts'
 
 /** Work ends before its workflow closes, so open work needs one. */
 export async function startWork(client: Client, database: Database, work: Work) {
   const start = await database.durableWork.startOf(work)
   if (!start) return
-  const { accountId, input, summary, baseModel } = start
+  const { accountId, accountName, input, summary, baseModel } = start
   const attributes = [{ key: searchAttributes.account, value: accountId }]
   if (baseModel !== null) attributes.push({ key: searchAttributes.baseModel, value: baseModel })
   const options = {
@@ -18,7 +19,8 @@ export async function startWork(client: Client, database: Database, work: Work) 
     args: [input],
     // Its activities inherit the key: accounts take turns on a task queue.
     priority: { fairnessKey: accountId },
-    staticSummary: summary,
+    memo: { account: accountName },
+    staticSummary: summaryOf([summary, accountName]),
     typedSearchAttributes: new TypedSearchAttributes(attributes),
   }
   await client.workflow.start(durableWork[work.kind].workflowType, options).catch((error: unknown) => {

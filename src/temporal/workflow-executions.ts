@@ -1,7 +1,7 @@
 // Reads, signals and deletes workflow executions. An execution is one run of a workflow id, in Temporal's words.
 import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client'
 import type { SignalDefinition } from '@temporalio/common'
-import { slotSignal } from '../../workflows/contract.ts'
+import { slotSignal, waitSignal, type ShownWait } from '../../workflows/contract.ts'
 
 /** `acceptedAt`: when the command that started it was accepted, if known. `status`: Temporal's own word, in capitals. */
 export type WorkflowExecution = {
@@ -62,6 +62,9 @@ export const createWorkflowExecutions = (client: Client) => ({
 
   /** A workflow that waits for a slot asks again. */
   resendSlotSignal: (workflowId: string) => signalIfOpen(client, workflowId, slotSignal),
+
+  /** A workflow shows why its attempt waits. */
+  tellWait: (workflowId: string, wait: ShownWait) => signalIfOpen(client, workflowId, waitSignal, wait),
 
   /** Deletes the runs of a workflow id that closed before then. @returns how many, at most `limit` */
   async deleteClosedRuns(workflowId: string, closedBefore: Date, limit: number): Promise<number> {

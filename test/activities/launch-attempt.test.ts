@@ -50,6 +50,7 @@ function launch({ mode, storedHash, launching, grantedAt = 1, parent, hasCheckpo
     database: {
       transaction: async () => 0,
       accounts: { find: async () => null },
+      installation: { maintenance: async () => null },
       trainingJobs: { get: async () => asked, explain: note('explained') },
       attempts: {
         get: async () => attempt,

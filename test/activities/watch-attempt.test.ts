@@ -1,5 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing'
 import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FineTuneDependencies } from '../../activities/fine-tune-dependencies.ts'
@@ -20,6 +21,7 @@ async function pause() {
 function watch({ readLog, write }: { readLog: () => string; write: () => Promise<unknown> }) {
   const ended = Promise.withResolvers<EndState>()
   let say: (state: RunState) => void = () => undefined
+  let within = (work: () => void) => work()
   const { watchAttempt } = createWatchActivity({
     database: {
       attempts: { get: async () => attempt, recordEnd: async () => undefined, noteLog: async () => undefined },
@@ -29,6 +31,7 @@ function watch({ readLog, write }: { readLog: () => string; write: () => Promise
       logReadIntervalMs: 1,
       watch: (_run: unknown, { onState }: { onState: typeof say }) => {
         say = onState
+        within = AsyncResource.bind((work: () => void) => work())
         return ended.promise
       },
       readLogs: async () => {
@@ -39,9 +42,31 @@ function watch({ readLog, write }: { readLog: () => string; write: () => Promise
     storage: { write },
     settings: { attemptLimits: { timeSliceMs: 60_000, stallMs: 60_000, maxJobMs: null } },
   } as unknown as FineTuneDependencies)
-  const over = new MockActivityEnvironment().run(watchAttempt, { jobId: 1, attempt: 1 })
-  return { over, end: () => ended.resolve({ state: 'gone' }), says: (state: RunState) => say(state) }
+  const environment = new MockActivityEnvironment()
+  const beats: unknown[] = []
+  environment.on('heartbeat', (details) => beats.push(details))
+  const over = environment.run(watchAttempt, { jobId: 1, attempt: 1 })
+  return {
+    over,
+    beats,
+    end: () => ended.resolve({ state: 'gone' }),
+    says: (state: RunState) => say(state),
+    /** Works in the context of the activity, as its timers do. */
+    within: (work: () => void) => within(work),
+  }
 }
+
+test('the heartbeat of a run that has not started says what the cluster waits for', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { over, end, says, beats, within } = watch({ readLog: () => '', write: async () => undefined })
+  await pause()
+  const wait = { reason: 'unschedulable', message: 'No node has room: nvidia.com/gpu.' } as const
+  says({ state: 'pending', ...wait })
+  within(() => t.mock.timers.tick(3000))
+  end()
+  await over
+  assert.deepEqual(beats, [{ phase: 'not started', ...wait }])
+})
 
 test('a store that is slow piles up no copies of the log, and none begins after the end', async () => {
   const stored = Promise.withResolvers<void>()

@@ -22,7 +22,8 @@ suite('the Temporal UI', async () => {
     const handle = client.workflow.getHandle(`fine-tune-${id}`)
     assert.deepEqual(await handle.result(), { jobId: id, status: 'COMPLETED', modelName: model_name, attempts: 1 })
     const description = await handle.describe()
-    assert.equal(await description.staticSummary(), `Fine-tune job ${id} on ${connection().baseModel}`)
+    const summary = (await description.staticSummary()) ?? ''
+    assert.ok(summary.startsWith(`Job ${id}: job ${id} · ${(await api.job(id)).dataset_id} · test · `), summary)
     const found = description.typedSearchAttributes
     assert.equal(found.get(searchAttributes.status), 'COMPLETED')
     assert.equal(found.get(searchAttributes.baseModel), connection().baseModel)

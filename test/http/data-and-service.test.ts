@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startPublic } from './support.ts'
+import { names, startPublic } from './support.ts'
 
 const version = {
   id: 'v',
@@ -43,7 +43,7 @@ test('the upload base path needs a key and is never azure', async () => {
 })
 
 test('models lists the catalogue and the tuned models of the account', async () => {
-  const tuned = { name: 'c'.repeat(64), aliases: ['bot@1'], baseModel: 'tiny', jobId: 7, createdAt: new Date(5000) }
+  const tuned = { ...names, name: 'c'.repeat(64), aliases: ['bot@1'], baseModel: 'tiny', createdAt: new Date(5000) }
   const start = { baseModel: 'tiny', state: 'starting', reason: 'loading_model', message: 'Fetching x: 3 of 9 MB.' }
   const edge = await startPublic({
     database: {
@@ -59,11 +59,12 @@ test('models lists the catalogue and the tuned models of the account', async () 
       each['base_model'],
       each['created'],
       each['starting'],
+      each['display_name'],
     ]),
     [
-      ['tiny', null, 0, start.message],
-      ['mini', null, 0, null],
-      [tuned.name, 'tiny', 5, start.message],
+      ['tiny', null, 0, start.message, 'tiny'],
+      ['mini', null, 0, null, 'mini'],
+      [tuned.name, 'tiny', 5, start.message, 'questions, run 2'],
     ],
   )
 })
@@ -71,7 +72,7 @@ test('models lists the catalogue and the tuned models of the account', async () 
 test('the list of models comes whole, or in pages that the Link header leads through', async () => {
   const all = Array.from({ length: 1203 }, (_, at) => {
     const name = `${9999 - at}`.padStart(64, 'a')
-    return { name, aliases: [], baseModel: 'tiny', jobId: at, createdAt: new Date(5000), createdMicros: '5000123' }
+    return { ...names, name, aliases: [], baseModel: 'tiny', createdAt: new Date(5000), createdMicros: '5000123' }
   })
   const list = (_accountId: string, { after, limit }: { after: { name: string } | null; limit: number }) => {
     const from = after ? all.findIndex(({ name }) => name === after.name) + 1 : 0
@@ -80,8 +81,8 @@ test('the list of models comes whole, or in pages that the Link header leads thr
   const modelServers = { listServed: () => Promise.resolve([]) }
   const edge = await startPublic({ database: { models: { list }, modelServers } })
   const namesOf = (json: { data: { id: string }[] }) => json.data.map(({ id }) => id)
-  const names = all.map(({ name }) => name)
-  assert.deepEqual(namesOf((await edge.call('GET', '/v1/models')).json), ['tiny', 'mini', ...names])
+  const ids = all.map(({ name }) => name)
+  assert.deepEqual(namesOf((await edge.call('GET', '/v1/models')).json), ['tiny', 'mini', ...ids])
 
   const found: string[] = []
   let path: string | undefined = '/v1/models?limit=500'
@@ -91,11 +92,11 @@ test('the list of models comes whole, or in pages that the Link header leads thr
     path = /^<(.*)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1]
     assert.equal(headers['link'] === undefined, path === undefined)
   }
-  assert.deepEqual(found, ['tiny', 'mini', ...names])
+  assert.deepEqual(found, ['tiny', 'mini', ...ids])
 
   for (const query of ['after=none', 'limit=1&after=bW9kZWw6MQ', 'limit=0', 'limit=1001', 'after=%00'])
     assert.equal((await edge.call('GET', `/v1/models?${query}`)).status, 400, query)
-  const cursor = Buffer.from(`model:5000123:${names.at(-1)}`).toString('base64url')
+  const cursor = Buffer.from(`model:5000123:${ids.at(-1)}`).toString('base64url')
   assert.deepEqual((await edge.call('GET', `/v1/models?after=${cursor}`)).json, { object: 'list', data: [] })
 })
 

@@ -281,15 +281,25 @@ export const trainingJob = (changes: Partial<TrainingJob> = {}): TrainingJob => 
   ...changes,
 })
 
+/** Of a job without a name: "questions, run 2". */
+export const names = {
+  jobId: 7,
+  customModelName: null,
+  modelVersion: null,
+  datasetId: 'questions',
+  fileName: null,
+  datasetRun: 2,
+}
+
 export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   id: 7,
+  ...names,
   baseModel: 'tiny',
   status: 'TRAINING MODEL',
   statusReason: null,
   statusMessage: null,
   createdAt: new Date('2026-11-20T10:00:00.123Z'),
   finishedAt: null,
-  datasetId: 'questions',
   gpus: null,
   nodes: 1,
   args: documentedDefaults,

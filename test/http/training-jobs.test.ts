@@ -50,6 +50,7 @@ test('a single job has the documented fields, its history as JSON text', async (
     model_name: null,
     custom_model_name: null,
     requested_name: null,
+    display_name: 'questions, run 2',
     resume_count: 2,
     dataset_id: 'questions',
     resume_limit: 1000,
@@ -74,7 +75,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       tokens_per_second: null,
       remaining_seconds: step.remaining_time,
     },
-    dataset: { id: 'questions', rows: 42, train_rows: 40, truncated_rows: 3, tokens: 500 },
+    dataset: { id: 'questions', display_name: 'questions', rows: 42, train_rows: 40, truncated_rows: 3, tokens: 500 },
     ...{ skip_bad_rows: true, skipped_rows: 2 },
     attempts: { count: 1, newest: null, training_seconds: 30, gpu_seconds: 60 },
     links: {

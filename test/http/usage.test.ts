@@ -14,6 +14,8 @@ const line = { day: '2026-11-20', key: 'abc', model: 'tiny', ...amount }
 const asked: unknown[] = []
 const edge = await startPublic({
   database: {
+    apiKeys: { names: () => Promise.resolve(new Map([['abc', 'ci']])) },
+    models: { displayNames: () => Promise.resolve(new Map()) },
     usage: {
       list: (_account: string, query: { limit: number }) => {
         asked.push(query)
@@ -35,7 +37,9 @@ test('the last 30 days by day, key and model, where nothing is asked', async () 
   assert.deepEqual(json.usage[0], {
     day: '2026-11-20',
     key_id: 'abc',
+    key_name: 'ci',
     model_name: 'tiny',
+    display_name: 'tiny',
     prompts: 2,
     prompt_tokens: 9,
     completion_tokens: 4,
@@ -48,7 +52,7 @@ test('the last 30 days by day, key and model, where nothing is asked', async () 
 
 test('a line names its group; a cursor leads to the next page', async () => {
   const { json } = await get('?from=2026-11-20&to=2026-11-20&group_by=model&limit=2')
-  assert.deepEqual(Object.keys(json.usage[0]).slice(0, 2), ['model_name', 'prompts'])
+  assert.deepEqual(Object.keys(json.usage[0]).slice(0, 3), ['model_name', 'display_name', 'prompts'])
   assert.deepEqual((asked.at(-1) as { to: string }).to, '2026-11-21')
   const second = await get(`?after=${json.next}&limit=2`)
   assert.equal(second.status, 200)

@@ -1,8 +1,9 @@
 // Records the histories that replay.test.ts replays, from a running stack:
 //   ANNEAL_TEST_HOME=DIR node test/replay/record.ts
-// test/workflows/long-fine-tune.deep.test.ts records `continued-*`, with ANNEAL_RECORD_HISTORIES=1.
+// With ANNEAL_RECORD_HISTORIES=1, test/workflows/long-fine-tune.deep.test.ts records `continued-*`, and
+// test/internal-http/operator-jobs.stack.test.ts records `told-why-it-waits`.
 // Add to them when a workflow gains a path. After a release keep the old ones: they stand for jobs that run during a deploy.
-// v0.1.0 recorded all but `reaper` and `retention`.
+// v0.1.0 recorded all but `reaper`, `retention` and `told-why-it-waits`.
 import assert from 'node:assert/strict'
 import { fineTuneWorkflowId } from '../../src/domain/identifiers.ts'
 import { begunEarlier } from '../support/database.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, suite, test } from 'node:test'
-import { workKinds, type WorkKind } from '../../src/domain/durable-work.ts'
+import { workflowIdOf, workKinds, type WorkKind } from '../../src/domain/durable-work.ts'
 import { batchAgeLimitMs, inferenceBatchWorkflowId } from '../../src/domain/inference-batch.ts'
 import { evaluationWorkflowId } from '../../src/domain/model-evaluation.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
@@ -73,6 +73,20 @@ suite('durable work', async () => {
     const id = workflowId.slice(inferenceBatchWorkflowId('').length)
     await database.transaction((tx) => tx.inferenceBatches.fail(id, 'tried'))
   }
+
+  test('begins no work of any kind in maintenance, and all of it afterwards', async () => {
+    const owner = await openAccount()
+    await database.installation.setMaintenance('')
+    const [batch = ''] = await submitBatches(owner, 1)
+    const [evaluation, exported] = [await submitEvaluation(owner, 1), await submitExport(owner)]
+    const waiting = [batch, evaluationWorkflowId(evaluation), workflowIdOf({ kind: 'export', id: exported })]
+    assert.deepEqual(await begun(), [])
+    await database.installation.setMaintenance(null)
+    assert.deepEqual(new Set(await begun()), new Set(waiting))
+    await endBatch(batch)
+    await database.durableWork.remove('evaluation', [evaluation])
+    await database.durableWork.remove('export', [exported])
+  })
 
   test('reads what the workflow of each kind starts with, and nothing of work that has ended', async () => {
     const owner = await openAccount()

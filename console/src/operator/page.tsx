@@ -7,8 +7,11 @@ import { Facts } from '../ui/facts.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Docs } from './docs.tsx'
+import { Failures, Holders, Next } from './jobs.tsx'
+import { MaintenanceSwitch } from './maintenance.tsx'
 import { readOverview, type Overview } from './overview.ts'
 import { ModelServers, Queues, Workers } from './tables.tsx'
+import { Usage } from './usage.tsx'
 
 const everyMs = 5000
 
@@ -34,7 +37,7 @@ export function OperatorPage() {
         </p>
       )}
       <Answer query={overview} what="the overview">
-        {(answer) => <Sections overview={answer} />}
+        {(answer) => <Sections overview={answer} token={token} />}
       </Answer>
     </main>
   )
@@ -74,8 +77,8 @@ function TokenForm({ use, error }: { use: (token: string) => void; error: Error 
   )
 }
 
-function Sections({ overview }: { overview: Overview }) {
-  const { attempts, outbox, slots, reaped } = overview
+function Sections({ overview, token }: { overview: Overview; token: string }) {
+  const { attempts, outbox, slots, reaped, failures } = overview
   const hits = reaped.reduce((sum, { count }) => sum + count, 0)
   return (
     <>
@@ -88,7 +91,21 @@ function Sections({ overview }: { overview: Overview }) {
             ['Releases not confirmed', ageOf(attempts.releases, attempts.release_age_seconds)],
           ]}
         />
+        <h3>Who holds a slot</h3>
+        <Holders jobs={overview.holders} />
+        <h3>Who is next</h3>
+        <Next jobs={overview.next} waiting={attempts.waiting} />
+        <h3>By account</h3>
         <Queues queues={overview.queues} />
+      </Section>
+      <Section title="Failed today" docs={<Docs page="reliability" chapter="Why an attempt ended, and what follows" />}>
+        <Failures jobs={failures} />
+      </Section>
+      <Section title="Usage" docs={<Docs page="access" chapter="Admin routes" />}>
+        <Usage token={token} />
+      </Section>
+      <Section title="Maintenance" docs={<Docs page="operations" chapter="Before a maintenance" />}>
+        <MaintenanceSwitch maintenance={overview.maintenance} token={token} />
       </Section>
       <Section title="Workers" docs={<Docs page="operations" chapter="Alerts" />}>
         <Workers workers={overview.workers} />

@@ -1,33 +1,7 @@
-import type { ReactNode } from 'react'
 import { duration, short } from '../domain/format.ts'
-import { Head } from '../ui/head.tsx'
-import { Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import type { Overview } from './overview.ts'
-
-/** The first cell of a row names it. */
-function Table({ head, rows, empty }: { head: readonly string[]; rows: readonly ReactNode[][]; empty: string }) {
-  if (rows.length === 0) return <Empty>{empty}</Empty>
-  return (
-    <table className="list">
-      <Head columns={head} />
-      <tbody>
-        {rows.map(([name, ...cells], index) => (
-          <tr key={index}>
-            <th scope="row" className="text">
-              {name}
-            </th>
-            {cells.map((cell, column) => (
-              <td key={column} className="text">
-                {cell}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
+import { Table } from './table.tsx'
 
 export const Queues = ({ queues }: { queues: Overview['queues'] }) => (
   <Table

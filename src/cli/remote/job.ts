@@ -76,15 +76,15 @@ export function describeJob(job: Job): string {
   const last = historyOf(job).at(-1)
   const facts = [
     ['job', job.job_id],
+    ['name', job.display_name],
     ['status', job.status + (job.status_reason === null ? '' : ` (${job.status_reason})`)],
     ['message', job.status_message],
     ['accepted', `${job.start_time} UTC`],
-    ['data set', job.dataset_id],
+    ['data set', job.dataset.display_name],
     ['left out', job.skipped_rows ? `${job.skipped_rows} bad ${job.skipped_rows === 1 ? 'row' : 'rows'}` : null],
     ['progress', last && `step ${last.step}, loss ${last.loss.toFixed(4)}, ${Math.round(last.remaining_time)} s left`],
     ['resumed', job.resume_count || null],
     ['model', job.model_name],
-    ['named', job.custom_model_name || null],
     ...(job.integrations ?? []).map(({ type, tracking_uri }) => ['tracker', `${type} at ${tracking_uri}`] as const),
   ] as const
   return facts

@@ -1,6 +1,7 @@
 // Looks into data sets: the list of them, their rows, and the columns that rows are made from.
-import { invalidInput } from '../../domain/service-error.ts'
 import type { Columns, ListedDataset, ListedVersion, PreviewedRow, MarkedText } from '../../domain/dataset-report.ts'
+import { datasetDisplayName } from '../../domain/display-name.ts'
+import { invalidInput } from '../../domain/service-error.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listDatasets } from '../../services/datasets/list.ts'
 import { listDatasetVersions } from '../../services/datasets/list-versions.ts'
@@ -120,6 +121,7 @@ export const dataSetRoutes = [
 
 const listed = (dataset: ListedDataset) => ({
   dataset_id: dataset.datasetId,
+  display_name: datasetDisplayName(dataset),
   versions: dataset.versionCount,
   ...listedVersion(dataset),
 })

@@ -1,4 +1,5 @@
 import type { Catalogue, CatalogueEntry } from '../../domain/catalogue.ts'
+import { jobDisplayName } from '../../domain/display-name.ts'
 import { resolveTrainingArgs } from '../../domain/training-args.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
 import { deleteModel } from '../../services/models/delete.ts'
@@ -84,6 +85,7 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
   owned_by: 'catalogue' as const,
   task: entry.task,
   aliases: entry.aliases,
+  display_name: entry.name,
   base_model: null,
   job_id: null,
   recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
@@ -94,7 +96,7 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
 })
 
 const tunedModelOf = (
-  { name, aliases, createdAt, baseModel, jobId }: ListedModel,
+  { name, aliases, createdAt, baseModel, ...parts }: ListedModel,
   catalogue: Catalogue,
   starts: Starts,
 ): Model => ({
@@ -104,8 +106,9 @@ const tunedModelOf = (
   owned_by: 'account' as const,
   task: 'completion' as const,
   aliases,
+  display_name: jobDisplayName(parts),
   base_model: baseModel,
-  job_id: jobId,
+  job_id: parts.jobId,
   recommended_args: null,
   ...limitsOf(catalogue.find(baseModel)),
   ...weightsOf(catalogue.find(baseModel)),

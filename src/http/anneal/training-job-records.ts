@@ -132,7 +132,7 @@ export const trainingJobRecordRoutes = [
   }),
 ]
 
-function attemptOf(attempt: CountedAttempt) {
+export function attemptOf(attempt: CountedAttempt) {
   const { fromStep, savedStep, gpuCount, ledger } = attempt
   // A checkpoint may hold later steps than the reported ones.
   const lastStep = savedStep === null ? attempt.lastStep : Math.max(attempt.lastStep ?? 0, savedStep)

@@ -20,11 +20,14 @@ export const usageRoutes = [
     async handle({ caller: ctx, query }) {
       const by = query.group_by ?? usageDimensions
       const { from = null, to = null, after = null, limit = defaultPageSize } = query
-      const { lines, next, ...range } = await getUsage({ ctx, input: { from, to, by, after, limit } })
+      const { lines, next, modelNames, keyNames, ...range } = await getUsage({
+        ctx,
+        input: { from, to, by, after, limit },
+      })
       const usage = lines.map(({ day, key, model, ...amount }) => ({
         ...(by.includes('day') && { day }),
-        ...(by.includes('key') && { key_id: key === '' ? null : key }),
-        ...(by.includes('model') && { model_name: model }),
+        ...(by.includes('key') && { key_id: key === '' ? null : key, key_name: keyNames.get(key) ?? null }),
+        ...(by.includes('model') && { model_name: model, display_name: modelNames.get(model) ?? null }),
         prompts: amount.prompts,
         prompt_tokens: amount.promptTokens,
         completion_tokens: amount.completionTokens,

@@ -20,11 +20,13 @@ export class JsonText {
 export class FileBytes {
   readonly bytes: AsyncIterable<Buffer>
   readonly sizeBytes: number | null
+  readonly contentType: string
 
   /** @param sizeBytes null when it is not known before the end */
-  constructor(bytes: AsyncIterable<Buffer>, sizeBytes: number | null) {
+  constructor(bytes: AsyncIterable<Buffer>, sizeBytes: number | null, contentType = 'application/octet-stream') {
     this.bytes = bytes
     this.sizeBytes = sizeBytes
+    this.contentType = contentType
   }
 }
 
@@ -159,8 +161,12 @@ async function sendJsonText(
   await (compressor ? pipeline(body, compressor, response) : pipeline(body, response))
 }
 
-async function sendFile(response: ServerResponse, { bytes, sizeBytes }: FileBytes, turn: () => Promise<void>) {
-  startAnswer(response, 200, sizeBytes, 'application/octet-stream')
+async function sendFile(
+  response: ServerResponse,
+  { bytes, sizeBytes, contentType }: FileBytes,
+  turn: () => Promise<void>,
+) {
+  startAnswer(response, 200, sizeBytes, contentType)
   await pipeline(Readable.from(inTurns(bytes, turn), { objectMode: false }), response)
 }
 

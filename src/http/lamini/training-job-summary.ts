@@ -1,4 +1,5 @@
 // Shapes what the services tell of a job for the wire.
+import { datasetDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
 import { wireTime } from '../../domain/timestamps.ts'
@@ -23,6 +24,7 @@ export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJ
   resume_limit: job.resumeLimit,
   status_reason: details.statusReason,
   status_message: details.statusMessage,
+  display_name: jobDisplayName(details),
   ...resourceOf(ctx, details),
 })
 
@@ -41,6 +43,7 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     progress: progressOnWire(job.progress),
     dataset: {
       id: job.datasetId,
+      display_name: datasetDisplayName(job),
       rows: job.checkedRows,
       train_rows: job.trainRows,
       truncated_rows: job.truncatedRows,

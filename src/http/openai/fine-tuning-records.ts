@@ -51,12 +51,13 @@ export const fineTuningRecordRoutes = [
     response: FineTuningCheckpointList,
     async handle({ caller: ctx, params: { fine_tuning_job_id: jobId }, query: { after, limit = 10 } }) {
       const { job, checkpoints } = await listCheckpoints({ ctx, input: { jobId } })
-      const all = checkpoints.map(({ artifact, step, isFullyValidated, modelName }) => ({
+      const all = checkpoints.map(({ artifact, step, isFullyValidated, modelName, displayName }) => ({
         id: `ftckpt-${artifact.id}`,
         object: 'fine_tuning.job.checkpoint' as const,
         created_at: seconds(artifact.committedAt ?? new Date(0)),
         fine_tuning_job_id: jobPrefix + jobId,
         fine_tuned_model_checkpoint: isModelId(modelName) ? nameOfTuned(job, modelName) : modelName,
+        display_name: displayName,
         step_number: artifact.step,
         metrics: {
           step: artifact.step,

@@ -106,6 +106,7 @@ export const FineTuningJob = named(
       .describe('The method of training'),
     training_file: z.string().describe('The file of rows that are trained on'),
     validation_file: z.string().nullable().describe('The file of held-out rows; null without one'),
+    display_name: z.string().describe('A name for people: pip@2, or "products, run 2" without a suffix'),
     result_files: z.array(z.string()).describe('The steps as CSV, once the job has ended'),
     trained_tokens: z.int().nullable().describe('Tokens trained on, once the job has ended'),
     estimated_finish: z
@@ -168,6 +169,7 @@ export const FineTuningCheckpointList = named(
       created_at: z.int().describe('When it was saved, in seconds since 1970'),
       fine_tuning_job_id: z.string().describe('The job that saved it'),
       fine_tuned_model_checkpoint: z.string().describe('Used as model in requests'),
+      display_name: z.string().describe('A name for people: pip@2 for the model, "pip@2, step 60" for a checkpoint'),
       step_number: z.int().describe('The step that it was saved after'),
       metrics: z
         .object({

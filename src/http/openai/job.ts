@@ -1,6 +1,7 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
 import { defaultLearningRate, type FinetuneArgs } from '../../domain/training-args.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { jobDisplayName } from '../../domain/display-name.ts'
 import { fineTunedName } from '../../domain/model-reference.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
 import type { JobEvent, TrainingJob } from '../../domain/training-job.ts'
@@ -50,6 +51,7 @@ function stepsIn(job: TrainingJob, details: DescribedJob | undefined) {
   const hasEnded = job.finishedAt !== null && statusOf(job) !== 'paused'
   const remainingSeconds = progress?.remainingSeconds ?? null
   return {
+    display_name: details ? jobDisplayName(details) : `job ${job.id}`,
     result_files: hasEnded && lastStep ? [resultFileId(job.id)] : [],
     trained_tokens: hasEnded ? (progress?.tokens ?? null) : null,
     estimated_finish: remainingSeconds === null ? null : seconds(new Date()) + Math.ceil(remainingSeconds),

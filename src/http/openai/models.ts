@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { jobDisplayName } from '../../domain/display-name.ts'
 import { fineTunedName, parseCheckpointName } from '../../domain/model-reference.ts'
 import type { ListedModel, TunedModel } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import { deleteModel } from '../../services/models/delete.ts'
 import { findTunedModel } from '../../services/models/find-tuned.ts'
+import { modelDisplayName } from '../../services/models/display-name.ts'
 import { listModels } from '../../services/models/list.ts'
 import { named } from '../kit/named-schemas.ts'
 import { pathText } from '../kit/params.ts'
@@ -20,6 +22,10 @@ const Model = named(
     id: z.string().describe('Used as model in requests'),
     object: z.literal('model').describe('Always model'),
     created: z.int().describe('Seconds since 1970; 0 for the models of the catalogue'),
+    name: z.string().describe('The display name, where chat front ends look for it'),
+    display_name: z
+      .string()
+      .describe('A name for people: pip@2, or "products, run 2" where the job gave no name; the id of a base model'),
     owned_by: z.enum(['catalogue', 'account']).describe('catalogue: a base model; account: a tuned model'),
     task: z.enum(['completion', 'embedding']).describe('What the model does'),
     model_name: z.string().optional().describe('The id of a tuned model: 64 hex digits, as /v1 has it'),
@@ -80,8 +86,9 @@ export const modelRoutes = [
       const entry = ctx.deps.catalogue.find(params.model)
       if (entry) return baseModel(entry)
       const { name, ...found } = await findTunedModel(ctx, params.model)
+      const displayName = await modelDisplayName(ctx, params.model, { ...found, name })
       const id = parseCheckpointName(params.model) ? params.model : answeredName(ctx, params.model, name)
-      return tunedModel(ctx, { ...found, id, modelName: name })
+      return tunedModel(ctx, { ...found, id, modelName: name, displayName })
     },
   }),
   defineRoute({
@@ -105,6 +112,8 @@ const baseModel = (entry: CatalogueEntry): Model => ({
   id: entry.name,
   object: 'model' as const,
   created: 0,
+  name: entry.name,
+  display_name: entry.name,
   owned_by: 'catalogue' as const,
   task: entry.task,
   base_model: null,
@@ -116,13 +125,15 @@ const baseModel = (entry: CatalogueEntry): Model => ({
 function listedModel(ctx: Ctx, { name, aliases, ...model }: ListedModel): Model {
   const customName = aliases.find((alias) => /@\d+$/.test(alias))?.replace(/@\d+$/, '') ?? null
   const id = fineTunedName({ baseModel: model.baseModel, name }, { accountId: ctx.accountId, customName })
-  return tunedModel(ctx, { ...model, id, modelName: name })
+  return tunedModel(ctx, { ...model, id, modelName: name, displayName: jobDisplayName(model) })
 }
 
-type Tuned = Pick<TunedModel, 'createdAt' | 'baseModel'> & { id: string; modelName: string }
+type Tuned = Pick<TunedModel, 'createdAt' | 'baseModel'> & { id: string; modelName: string; displayName: string }
 
-const tunedModel = (ctx: Ctx, { id, modelName, createdAt, baseModel }: Tuned): Model => ({
+const tunedModel = (ctx: Ctx, { id, modelName, displayName, createdAt, baseModel }: Tuned): Model => ({
   id,
+  name: displayName,
+  display_name: displayName,
   model_name: modelName,
   object: 'model' as const,
   created: Math.floor(createdAt.getTime() / 1000),

@@ -2,7 +2,9 @@ import { wireTime } from '../../domain/timestamps.ts'
 import { defineRoute } from '../../http/kit/route.ts'
 import type { ReportedWorker } from '../../repositories/workers.ts'
 import { getOverview, type ServerOverview } from '../../services/health/get-overview.ts'
+import { operatorJobOf } from '../operator-job.ts'
 import { OverviewAnswer } from '../schemas/overview.ts'
+import { shownMaintenance } from './maintenance.ts'
 
 export const overviewRoutes = [
   defineRoute({
@@ -13,7 +15,7 @@ export const overviewRoutes = [
     access: 'admin',
     response: OverviewAnswer,
     async handle({ caller: admin }) {
-      const { backlog, queues, slots, workers, reaped, servers } = await getOverview({ admin })
+      const { backlog, queues, slots, workers, reaped, servers, ...jobs } = await getOverview({ admin })
       return {
         outbox: { messages: backlog.outboxMessages, age_seconds: backlog.outboxAgeSeconds },
         attempts: {
@@ -24,6 +26,10 @@ export const overviewRoutes = [
         },
         webhook_lag_seconds: backlog.webhookLagSeconds,
         slots,
+        maintenance: shownMaintenance(jobs.maintenance),
+        holders: jobs.holders.map(operatorJobOf),
+        next: jobs.next.map(operatorJobOf),
+        failures: jobs.failures.map(operatorJobOf),
         queues: queues.map(({ accountId, waitingSeconds, ...queue }) => ({
           account_id: accountId,
           ...queue,

@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import { Time } from '../../http/lamini/schemas/training-job.ts'
+import { OperatorJob } from './jobs.ts'
+import { ShownMaintenance } from './maintenance.ts'
 
 export const OverviewAnswer = z.object({
   outbox: z.object({ messages: z.int(), age_seconds: z.number() }),
   attempts: z.object({ waiting: z.int(), running: z.int(), releases: z.int(), release_age_seconds: z.number() }),
   webhook_lag_seconds: z.number(),
   slots: z.int().nullable(),
+  maintenance: ShownMaintenance,
+  holders: z.array(OperatorJob),
+  next: z.array(OperatorJob),
+  failures: z.array(OperatorJob),
   queues: z.array(
     z.object({
       account_id: z.string(),

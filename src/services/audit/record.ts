@@ -2,8 +2,8 @@ import type { WorkKind } from '../../domain/durable-work.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
 
-/** The caller, and the account that the action concerns. */
-export type AuditOrigin = Pick<Ctx, 'accountId' | 'apiKeyId' | 'origin'>
+/** The caller, and the account that the action concerns: null for the whole installation. */
+export type AuditOrigin = Pick<Ctx, 'apiKeyId' | 'origin'> & { accountId: string | null }
 
 export type AuditAction =
   | 'account.create'
@@ -24,6 +24,8 @@ export type AuditAction =
   | 'job.pause'
   | 'job.resume'
   | 'job.submit'
+  | 'maintenance.begin'
+  | 'maintenance.end'
   | 'key.create'
   | 'key.revoke'
   | 'key.rotate'

@@ -9,7 +9,7 @@ const pageSize = 100
 export async function cancelAllTrainingJobs({
   deps: { database },
   ...by
-}: AuditOrigin & { deps: Pick<ServiceDependencies, 'database'> }): Promise<{ cancelled: number }> {
+}: AuditOrigin & { accountId: string; deps: Pick<ServiceDependencies, 'database'> }): Promise<{ cancelled: number }> {
   let cancelled = 0
   for (;;) {
     const ids = await database.trainingJobs.listCancellable(by.accountId, pageSize)

@@ -1,3 +1,4 @@
+import { checkpointDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { checkpointName } from '../../domain/model-reference.ts'
 import type { Artifact, TrainingJob, TrainingStep } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
@@ -9,6 +10,7 @@ type Checkpoint = {
   step: TrainingStep | undefined
   isFullyValidated: boolean
   modelName: string
+  displayName: string
 }
 
 const maxCheckpoints = 1000
@@ -21,7 +23,7 @@ export async function listCheckpoints({
   ctx: Ctx
   input: { jobId: number }
 }): Promise<{ job: TrainingJob; checkpoints: Checkpoint[] }> {
-  const { artifacts, trainingSteps } = ctx.deps.database
+  const { artifacts, jobDetails, trainingSteps } = ctx.deps.database
   const job = await findTrainingJob(ctx, input.jobId)
   const saved = await artifacts.listUsable(job.id, 'checkpoint', maxCheckpoints)
   const model = job.modelName === null ? null : await artifacts.newestModel(job.id)
@@ -29,13 +31,16 @@ export async function listCheckpoints({
     job.id,
     saved.concat(model ?? []).map(({ step }) => step),
   )
+  const [named] = await jobDetails.describe(ctx.accountId, [job.id])
+  const jobName = named ? jobDisplayName(named) : `job ${job.id}`
   const steps = new Map(reported.map((each) => [each.step, each]))
   const checkpoints = [...(model ? [model] : []), ...saved].map((artifact) => {
     const own = artifact === model ? job.modelName : null
     const modelName = own ?? checkpointName(job.id, artifact.step)
     const step = steps.get(artifact.step)
     const isFullyValidated = step?.valid_rows === job.preparedData?.evaluation.rowCount
-    return { artifact, step, isFullyValidated, modelName }
+    const displayName = own === null ? checkpointDisplayName(jobName, artifact.step) : jobName
+    return { artifact, step, isFullyValidated, modelName, displayName }
   })
   return { job, checkpoints }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isModelId } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { UsageDimension } from '../../domain/usage.ts'
 import type { UsageGroup, UsageLine } from '../../repositories/usage.ts'
@@ -21,7 +22,15 @@ export async function getUsage({
 }: {
   ctx: Ctx
   input: GetUsageInput
-}): Promise<{ from: string; to: string; lines: UsageLine[]; next: string | null }> {
+}): Promise<{
+  from: string
+  to: string
+  lines: UsageLine[]
+  next: string | null
+  /** Names for people, by the id of the model and of the key. Those that are gone are absent. */
+  modelNames: Map<string, string>
+  keyNames: Map<string, string>
+}> {
   const { first, last, after: dayAfter } = daysOf({ from, to })
   const lines = await deps.database.usage.list(accountId, {
     from: first,
@@ -31,7 +40,16 @@ export async function getUsage({
     limit,
   })
   const end = lines.length === limit ? lines.at(-1) : undefined
-  return { from: first, to: last, lines, next: end ? writeCursor(end) : null }
+  const modelNames = await modelNamesOf(deps, accountId, lines)
+  const keyNames = await deps.database.apiKeys.names(lines.map(({ key }) => key))
+  return { from: first, to: last, lines, next: end ? writeCursor(end) : null, modelNames, keyNames }
+}
+
+/** Usage is counted for base models by their names, which people read as they are. */
+async function modelNamesOf({ database }: Ctx['deps'], accountId: string, lines: readonly UsageLine[]) {
+  const models = lines.map(({ model }) => model)
+  const bases = models.filter((name) => !isModelId(name)).map((name) => [name, name] as const)
+  return new Map([...bases, ...(await database.models.displayNames(accountId, models))])
 }
 
 const writeCursor = ({ day, key, model }: UsageGroup) =>

@@ -120,7 +120,24 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await operators.getByLabel('Operator’s token').fill(connection().operatorToken)
     await operators.getByRole('button', { name: 'Open' }).click()
     await operators.getByRole('row', { name: /takes work/ }).waitFor()
-    for (const name of ['Queue and slots', 'Workers', 'Model servers', 'Outbox', 'Webhooks', 'Reaper'])
+    await operators.getByRole('button', { name: 'Stop new work' }).click()
+    await operators.getByLabel('Message to users').fill('Upgrade until noon.')
+    await isAccessible(operators, 'operators, asked')
+    await operators.getByRole('dialog').getByRole('button', { name: 'Stop new work' }).click()
+    await operators.getByText(/New work has been stopped since .* Upgrade until noon\./).waitFor()
+    await operators.getByRole('button', { name: 'Let new work start' }).click()
+    await operators.getByRole('button', { name: 'Let it start' }).click()
+    await operators.getByText('New work starts.').waitFor()
+    for (const name of [
+      'Queue and slots',
+      'Failed today',
+      'Maintenance',
+      'Workers',
+      'Model servers',
+      'Outbox',
+      'Webhooks',
+      'Reaper',
+    ])
       await operators.getByRole('region', { name }).waitFor()
     await isAccessible(operators, 'operators')
     await operators.getByRole('link', { name: 'docs/reliability.md, “The reaper”' }).click()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { promptTooLong } from '../../../src/inference/input-errors.ts'
 import { promptsOf, type CompletionRequest } from '../../../src/inference/request.ts'
-import { startPublic, trainingJob } from '../support.ts'
+import { names, startPublic, trainingJob } from '../support.ts'
 
 const messages = [{ role: 'user', content: 'Who?' }]
 
@@ -135,8 +135,8 @@ suite("The manners of OpenAI's API", async () => {
     const modelName = 'b'.repeat(64)
     const spec = { args: { seed: 1, batch_size: 1, gradient_accumulation_steps: 1, learning_rate: 1 } }
     const listedAs = (aliases: string[]) => ({
+      ...names,
       name: modelName,
-      jobId: 7,
       baseModel: 'tiny',
       createdAt: new Date(0),
       aliases,
@@ -174,7 +174,8 @@ suite("The manners of OpenAI's API", async () => {
     const asked: string[] = []
     const find = (_account: string, model: string) =>
       Promise.resolve(asked.push(model) && model === 'org/name' ? tuned : null)
-    const { call } = await startPublic({ database: { models: { find } } })
+    const displayNames = () => Promise.resolve(new Map([[name, 'pip@2']]))
+    const { call } = await startPublic({ database: { models: { find, displayNames } } })
     for (const path of ['/openai/v1', '/inf'])
       for (const model of ['org/name', 'org%2Fname', 'org/name/'])
         assert.equal((await call('GET', `${path}/models/${model}`)).json.model_name, name, model)
@@ -195,14 +196,17 @@ suite("The manners of OpenAI's API", async () => {
           Promise.resolve({ outputs: [{ output: adapter.name }], finishReasons: ['stop'] }),
       },
       database: {
-        models: { find: (_account: string, asked: string) => Promise.resolve(asked === name ? tuned : null) },
+        models: {
+          find: (_account: string, asked: string) => Promise.resolve(asked === name ? tuned : null),
+          displayNames: () => Promise.resolve(new Map([[name, 'pip@2']])),
+        },
       },
     })
     for (const model of [name, `ft:${name}`, `ft:tiny:my-org:suffix:${name}`, `ft:org/base:my-org::${name}`]) {
       const { json } = await call('POST', '/openai/v1/chat/completions', { json: { model, messages } })
       assert.deepEqual([json.model, json.choices?.[0].message.content], [model, name], model)
-      const { id, model_name } = (await call('GET', `/openai/v1/models/${model}`)).json
-      assert.deepEqual([id, model_name], [model, name])
+      const { id, model_name, display_name } = (await call('GET', `/openai/v1/models/${model}`)).json
+      assert.deepEqual([id, model_name, display_name], [model, name, 'pip@2'])
     }
     const { json } = await call('POST', '/openai/v1/chat/completions', { json: { model: 'ft:tiny', messages } })
     assert.equal(json.error.code, 'model_not_found')

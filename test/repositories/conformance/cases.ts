@@ -5,5 +5,12 @@ import { attemptCases } from './attempts.ts'
 import type { Cases } from './subject.ts'
 import { trainingJobCases } from './training-jobs.ts'
 import { transactionCases } from './transactions.ts'
+import { waitCases } from './waits.ts'
 
-export const cases: Cases = { ...acceptanceCases, ...trainingJobCases, ...attemptCases, ...transactionCases }
+export const cases: Cases = {
+  ...acceptanceCases,
+  ...trainingJobCases,
+  ...attemptCases,
+  ...transactionCases,
+  ...waitCases,
+}

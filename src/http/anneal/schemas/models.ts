@@ -52,6 +52,9 @@ const Model = z.object({
   aliases: z
     .array(z.string())
     .describe('Other names in requests. Those of a tuned model are its version and its aliases, as in support-bot@3'),
+  display_name: z
+    .string()
+    .describe('A name for people: pip@2, or "products, run 2" where the job gave no name; the id of a base model'),
   base_model: z.string().nullable().describe('Null for a base model'),
   job_id: z.int().nullable().describe('The job that trained the model; null for a base model'),
   recommended_args: z

@@ -56,6 +56,12 @@ export const Usage = named(
       .array(
         z.object({
           ...Group,
+          display_name: z
+            .string()
+            .nullable()
+            .optional()
+            .describe('The name of the model for people, with model_name; null for a tuned model that was deleted'),
+          key_name: z.string().nullable().optional().describe('The name of the key, with key_id; null without one'),
           prompts: count('Prompts completed and texts embedded'),
           prompt_tokens: count('Tokens read by the engines'),
           completion_tokens: count('Tokens written by the engines'),

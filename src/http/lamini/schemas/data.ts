@@ -94,6 +94,7 @@ export const DatasetList = named(
       .array(
         Version.extend({
           dataset_id: z.string().describe('The id of the data set'),
+          display_name: z.string().describe('The name of the newest file; the id where no file name is known'),
           version: z.int().describe('The newest version, which the other fields describe'),
           versions: z.int().describe('Number of versions'),
           job_ids: z.array(z.int()).describe('The newest ten jobs that train or evaluate on any version, newest first'),

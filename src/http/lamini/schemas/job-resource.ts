@@ -87,6 +87,7 @@ const resource = {
   dataset: z
     .object({
       id: z.string().describe('The id of the data set'),
+      display_name: z.string().describe('The name of its file; its id where no file name is known'),
       rows: z.int().nullable().describe('Rows of the data set; null until it is checked'),
       train_rows: z.int().nullable().describe('Rows that are trained on: without those set aside for the evaluation'),
       truncated_rows: z
@@ -130,6 +131,11 @@ export const JobSummary = named(
       .string()
       .nullable()
       .describe('The custom_model_name of the request, also before the model is saved; null without one'),
+    display_name: z
+      .string()
+      .describe(
+        'A name for people: pip@2, pip before the model has its version, and "products, run 2" without a custom name',
+      ),
     resume_count: z.int().describe('How often the job was resumed, after a failure or by a request'),
     dataset_id: z.string().describe('The data set of the job'),
     resume_limit: z.int().describe('The most resumes of the job'),

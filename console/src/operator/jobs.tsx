@@ -1,0 +1,71 @@
+// Jobs of all accounts: those that hold a slot, those that are next, those that have failed.
+import { duration, parseTime } from '../domain/format.ts'
+import { Status, useNow, When } from '../ui/text.tsx'
+import type { OperatorJob } from './overview.ts'
+import { Table } from './table.tsx'
+
+type Jobs = { jobs: readonly OperatorJob[] }
+
+/** The id of a job stands in logs, in Temporal and in the command line. */
+const Name = ({ job_id: id, display_name: name }: OperatorJob) => (
+  <>
+    {name} <span className="quiet">job {id}</span>
+  </>
+)
+
+const Account = ({ account_id: id, account_name: name }: OperatorJob) => <span title={id}>{name}</span>
+
+const Dataset = ({ dataset_id: id, dataset_name: name }: OperatorJob) => <span title={id}>{name}</span>
+
+export function Holders({ jobs }: Jobs) {
+  const now = useNow()
+  const heldFor = (since: string) => duration((now.getTime() - parseTime(since).getTime()) / 1000)
+  return (
+    <Table
+      head={['Job', 'Account', 'State', 'Data set', 'Since', 'For']}
+      empty="No job holds a slot."
+      rows={jobs.map((job) => [
+        <Name {...job} />,
+        <Account {...job} />,
+        <Status status={job.status} />,
+        <Dataset {...job} />,
+        job.slot_since === null ? '–' : <When at={job.slot_since} />,
+        job.slot_since === null ? '–' : heldFor(job.slot_since),
+      ])}
+    />
+  )
+}
+
+export function Next({ jobs, waiting }: Jobs & { waiting: number }) {
+  const more = waiting - jobs.length
+  return (
+    <>
+      <Table
+        head={['Place', 'Job', 'Account', 'Accepted', 'Waits because']}
+        empty="No job waits for a slot."
+        rows={jobs.map((job, index) => [
+          index + 1,
+          <Name {...job} />,
+          <Account {...job} />,
+          <When at={job.created_at} as="age" />,
+          job.status_message ?? job.status_reason ?? '–',
+        ])}
+      />
+      {more > 0 && <p className="quiet">{more} more wait.</p>}
+    </>
+  )
+}
+
+export const Failures = ({ jobs }: Jobs) => (
+  <Table
+    head={['Job', 'Account', 'Ended', 'Reason', 'Message']}
+    empty="No job has failed today (UTC)."
+    rows={jobs.map((job) => [
+      <Name {...job} />,
+      <Account {...job} />,
+      job.finished_at === null ? '–' : <When at={job.finished_at} />,
+      job.status_reason ?? '–',
+      job.status_message ?? '–',
+    ])}
+  />
+)

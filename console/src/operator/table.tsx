@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react'
+import { Head } from '../ui/head.tsx'
+import { Empty } from '../ui/states.tsx'
+
+/** The first cell of a row names it. */
+export function Table({ head, rows, empty }: { head: readonly string[]; rows: readonly ReactNode[][]; empty: string }) {
+  if (rows.length === 0) return <Empty>{empty}</Empty>
+  return (
+    <table className="list">
+      <Head columns={head} />
+      <tbody>
+        {rows.map(([name, ...cells], index) => (
+          <tr key={index}>
+            <th scope="row" className="text">
+              {name}
+            </th>
+            {cells.map((cell, column) => (
+              <td key={column} className="text">
+                {cell}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

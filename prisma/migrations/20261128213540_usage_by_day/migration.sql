@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "usage_days_day_idx" ON "usage_days"("day");
