@@ -58,6 +58,10 @@ export const TrainRequest = named(
     data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
     id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
     eval_data: z.array(Row).nullish().describe('Rows to evaluate on, instead of rows that are set aside from the data'),
+    eval_dataset_id: z
+      .string()
+      .nullish()
+      .describe('A data set to evaluate on, in place of eval_data. Its newest version is used'),
     finetune_args: named('FinetuneArgs', SentFinetuneArgs)
       .nullish()
       .describe('Arguments of the training. Defaults: those of the model, else the ones named here'),
