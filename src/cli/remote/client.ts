@@ -1,6 +1,7 @@
 // The command line knows the service by HTTP only, as any client does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, exitCodes } from '../command-error.ts'
+import { commandOf, inWordsOfCommands } from './command-of-route.ts'
 import type { Answer, Method, PathWith, Requested } from './operations.ts'
 import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts'
 
@@ -108,7 +109,7 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
       if (response.ok) return response
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline)
-        throw await refusal(methods[method], path, response)
+        throw await refusal(methods[method], route, response)
       await response.body?.cancel()
       await sleep(Math.max(retryAfterSeconds, 1) * 1000, undefined, { signal: until })
     }
@@ -139,7 +140,14 @@ function unlessAborted(signal: AbortSignal) {
   }
 }
 
-async function refusal(method: string, path: string, response: Response): Promise<CommandError> {
-  const problem = (await response.json().catch(() => ({}))) as { detail?: string }
-  return new CommandError(problem.detail ?? `${method} ${path} answered ${response.status} without a detail.`)
+async function refusal(method: string, route: string, response: Response): Promise<CommandError> {
+  // The second form is OpenAI's.
+  const { detail, error } = (await response.json().catch(() => ({}))) as {
+    detail?: string
+    error?: { message: string }
+  }
+  const reason = detail ?? error?.message
+  if (reason !== undefined) return new CommandError(inWordsOfCommands(reason))
+  const asked = commandOf(method, route) ?? 'The request failed'
+  return new CommandError(`${asked}: ${new URL(response.url).origin} answered ${response.status} and gave no reason.`)
 }
