@@ -53,5 +53,9 @@ export const remoteCommands: Record<string, ListedCommand> = {
     summary: 'Creates, lists and deletes accounts, and sets their priority.',
     load: () => import('./accounts.ts'),
   },
+  mcp: {
+    summary: 'Serves the tools of an assistant (Model Context Protocol) on standard input and output.',
+    load: () => import('./mcp.ts'),
+  },
   completion: { summary: 'Prints the completion script of a shell.', load: () => import('./completion.ts') },
 }

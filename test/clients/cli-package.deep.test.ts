@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { nodeBinary, root } from '../../tools/paths.mjs'
 import { connection, openAccount } from '../support/stack.ts'
 
@@ -49,6 +51,25 @@ suite('the packed command line', async () => {
     assert.deepEqual(JSON.parse(await inProject('npx', 'anneal', 'jobs', '--output', 'json')), [])
     const models = JSON.parse(await inProject('npx', 'anneal', 'models', 'list', '--output', 'json')) as unknown[]
     assert.ok(JSON.stringify(models).includes(connection().baseModel))
+  })
+
+  test('holds the tools of an assistant, and the file that teaches them', async () => {
+    const client = new Client({ name: 'test', version: '1' })
+    const transport = new StdioClientTransport({
+      command: join(bin, 'npx'),
+      args: ['anneal', 'mcp'],
+      cwd: project,
+      env,
+    })
+    await client.connect(transport)
+    try {
+      const { content } = await client.callTool({ name: 'list', arguments: { what: 'models' } })
+      assert.ok(JSON.stringify(content).includes(connection().baseModel))
+    } finally {
+      await client.close()
+    }
+    const skill = join(project, 'node_modules/anneal-cli/docs/skills/anneal/SKILL.md')
+    assert.match(readFileSync(skill, 'utf8'), /^---\nname: anneal\n/)
   })
 })
 

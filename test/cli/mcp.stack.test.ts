@@ -1,0 +1,157 @@
+// `anneal mcp` as an assistant uses it: the client of the protocol's SDK over standard input and output, against the real API.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { root } from '../../tools/paths.mjs'
+import { createOperator } from '../support/operator.ts'
+import { connection } from '../support/stack.ts'
+
+type Content = { isError?: boolean; content: { type: string; text: string }[] }
+type Followed = { status: string; has_ended: boolean; model_name: string | null; log: string[] }
+
+const sample = join(root, 'models/samples/products.jsonl')
+
+async function connect(apiKey: string) {
+  const client = new Client({ name: 'test', version: '1' })
+  const env = { ...(process.env as Record<string, string>), ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey }
+  const transport = new StdioClientTransport({ command: process.execPath, args: ['src/cli.ts', 'mcp'], cwd: root, env })
+  await client.connect(transport)
+  after(() => client.close())
+  const call = async (name: string, args: Record<string, unknown>) =>
+    (await client.callTool({ name, arguments: args })) as Content
+  return {
+    client,
+    refusal: async (name: string, args: Record<string, unknown>) => {
+      const { isError, content } = await call(name, args)
+      assert.equal(isError, true, content[0]?.text)
+      return content[0]?.text ?? ''
+    },
+    ask: async <T>(name: string, args: Record<string, unknown>): Promise<T> => {
+      const { isError, content } = await call(name, args)
+      assert.ok(!isError, content[0]?.text)
+      return JSON.parse(content[0]?.text ?? '') as T
+    },
+  }
+}
+
+suite('anneal mcp', async () => {
+  const account = await createOperator().openAccount()
+  const keyOf = async (scopes: Parameters<typeof account.makeKey>[0]) => (await account.makeKey(scopes)).key
+  const assistant = await connect(await keyOf(['inference', 'training', 'data', 'read']))
+  const reader = await connect(await keyOf(['read']))
+  const { baseModel } = connection()
+
+  test('marks the tools that change something, and names itself', async () => {
+    const { tools } = await assistant.client.listTools()
+    const hints = new Map(tools.map(({ name, annotations }) => [name, annotations]))
+    const named = (is: (name: string) => boolean | undefined) => [...hints.keys()].filter(is).toSorted()
+    assert.deepEqual(
+      named((name) => hints.get(name)?.readOnlyHint),
+      ['ask', 'check_data', 'compare', 'describe', 'dry_run', 'follow', 'list', 'usage'],
+    )
+    assert.deepEqual(
+      named((name) => hints.get(name)?.readOnlyHint === false),
+      ['cancel', 'evaluate', 'train', 'upload_data'],
+    )
+    assert.deepEqual(
+      named((name) => hints.get(name)?.destructiveHint),
+      ['cancel'],
+    )
+    assert.equal(assistant.client.getServerVersion()?.name, 'anneal')
+    assert.match(assistant.client.getInstructions() ?? '', /dry_run/)
+  })
+
+  test('goes from a file of rows to a tuned model that is evaluated and asked', async () => {
+    const { ask } = assistant
+    const { dataset_id: dataset } = await ask<{ dataset_id: string }>('upload_data', { file: sample })
+    const checked = await ask<{ report: { state: string; rows: number }; rows: unknown[] }>('check_data', {
+      dataset_id: dataset,
+      rows: 2,
+    })
+    assert.deepEqual([checked.report.state, checked.report.rows, checked.rows.length], ['valid', 40, 2])
+
+    const training = { model: baseModel, dataset_id: dataset, name: 'by-assistant', eval_dataset_id: dataset }
+    const estimate = await ask<{ steps: number; warnings: string[] }>('dry_run', {
+      ...training,
+      arguments: { max_steps: 12, max_step: 3 },
+    })
+    assert.equal(estimate.steps, 12)
+    assert.match(estimate.warnings.join(), /max_step.*Did you mean max_steps/)
+
+    const { job_id: text } = await ask<{ job_id: string }>('train', { ...training, arguments: { max_steps: 12 } })
+    const job = Number(text)
+    let followed: Followed
+    do followed = await ask<Followed>('follow', { job_id: job, seconds: 20 })
+    while (!followed.has_ended)
+    assert.equal(followed.status, 'COMPLETED')
+    assert.ok(followed.log.length > 0)
+
+    const answers = await ask<{ model: string; answer: string }[]>('ask', {
+      models: [baseModel, 'by-assistant'],
+      prompt: 'Question: Where is the Tundra Backpack made? Answer: ',
+      max_tokens: 8,
+    })
+    assert.deepEqual(
+      answers.map(({ model, answer }) => [model, typeof answer]),
+      [
+        [baseModel, 'string'],
+        ['by-assistant', 'string'],
+      ],
+    )
+    const evaluation = await ask<{ status: string; comparison: object }>('evaluate', {
+      models: [baseModel, 'by-assistant'],
+      dataset_id: dataset,
+      max_rows: 4,
+      max_tokens: 8,
+    })
+    assert.deepEqual([evaluation.status, Object.keys(evaluation.comparison)], ['COMPLETED', ['by-assistant']])
+
+    const { job_id: other } = await ask<{ job_id: string }>('train', { ...training, arguments: { max_steps: 500 } })
+    await ask('cancel', { job_id: Number(other) })
+    const compared = await ask<{ arguments: object }[]>('compare', { job_ids: [job, Number(other)] })
+    assert.deepEqual(
+      compared.map(({ arguments: differing }) => differing),
+      [{ max_steps: 12 }, { max_steps: 500 }],
+    )
+    const model = await ask<{ versions: { job_id: number }[] }>('describe', { what: 'model', name: 'by-assistant' })
+    assert.deepEqual(
+      model.versions.map(({ job_id: id }) => id),
+      [job],
+    )
+    const jobs = await ask<{ job_id: number }[]>('list', { what: 'jobs', status: 'COMPLETED' })
+    assert.deepEqual(
+      jobs.map(({ job_id: id }) => id),
+      [job],
+    )
+    const { usage } = await ask<{ usage: { model_name: string }[] }>('usage', {})
+    assert.ok(usage.some(({ model_name: name }) => name === baseModel))
+  })
+
+  test('may do what its key may, and no more', async () => {
+    const models = await reader.ask<{ id: string }[]>('list', { what: 'models' })
+    assert.ok(models.some(({ id }) => id === baseModel))
+    assert.match(
+      await reader.refusal('train', { model: baseModel, dataset_id: 'x' }),
+      /a key with the scope "training"/,
+    )
+    assert.match(await reader.refusal('ask', { models: [baseModel], prompt: 'x' }), /a key with the scope "inference"/)
+  })
+
+  test('refuses in a sentence what it cannot do, and an argument that it does not know', async () => {
+    assert.match(await assistant.refusal('describe', { what: 'job', name: '2147483647' }), /no.*job/i)
+    assert.match(await assistant.refusal('upload_data', { file: '/etc/passwd' }), /is no file of rows/)
+    assert.match(await assistant.refusal('ask', { models: [baseModel] }), /either prompt or messages/)
+    assert.match(await assistant.refusal('list', { what: 'models', offset: 3 }), /offset/)
+  })
+
+  test('ends when its input does', async () => {
+    const env = { ...process.env, ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: 'x' }
+    const child = spawn(process.execPath, ['src/cli.ts', 'mcp'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.end()
+    assert.deepEqual(await once(child, 'close'), [0, null])
+  })
+})
