@@ -1,69 +1,27 @@
 // `anneal mcp` as an assistant uses it: the client of the protocol's SDK over standard input and output, against the real API.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { root } from '../../tools/paths.mjs'
+import { connectAssistant } from '../support/assistant.ts'
 import { createOperator } from '../support/operator.ts'
 import { connection } from '../support/stack.ts'
 
-type Content = { isError?: boolean; content: { type: string; text: string }[] }
 type Followed = { status: string; has_ended: boolean; model_name: string | null; log: string[] }
 
 const sample = join(root, 'models/samples/products.jsonl')
 
-async function connect(apiKey: string) {
-  const client = new Client({ name: 'test', version: '1' })
-  const env = { ...(process.env as Record<string, string>), ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: apiKey }
-  const transport = new StdioClientTransport({ command: process.execPath, args: ['src/cli.ts', 'mcp'], cwd: root, env })
-  await client.connect(transport)
-  after(() => client.close())
-  const call = async (name: string, args: Record<string, unknown>) =>
-    (await client.callTool({ name, arguments: args })) as Content
-  return {
-    client,
-    refusal: async (name: string, args: Record<string, unknown>) => {
-      const { isError, content } = await call(name, args)
-      assert.equal(isError, true, content[0]?.text)
-      return content[0]?.text ?? ''
-    },
-    ask: async <T>(name: string, args: Record<string, unknown>): Promise<T> => {
-      const { isError, content } = await call(name, args)
-      assert.ok(!isError, content[0]?.text)
-      return JSON.parse(content[0]?.text ?? '') as T
-    },
-  }
-}
-
 suite('anneal mcp', async () => {
   const account = await createOperator().openAccount()
-  const keyOf = async (scopes: Parameters<typeof account.makeKey>[0]) => (await account.makeKey(scopes)).key
-  const assistant = await connect(await keyOf(['inference', 'training', 'data', 'read']))
-  const reader = await connect(await keyOf(['read']))
+  const withKey = async (...scopes: Parameters<typeof account.makeKey>[0]) => {
+    const { key } = await account.makeKey(scopes)
+    const assistant = await connectAssistant({ ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: key })
+    after(() => assistant.client.close())
+    return assistant
+  }
+  const assistant = await withKey('inference', 'training', 'data', 'read')
+  const reader = await withKey('read')
   const { baseModel } = connection()
-
-  test('marks the tools that change something, and names itself', async () => {
-    const { tools } = await assistant.client.listTools()
-    const hints = new Map(tools.map(({ name, annotations }) => [name, annotations]))
-    const named = (is: (name: string) => boolean | undefined) => [...hints.keys()].filter(is).toSorted()
-    assert.deepEqual(
-      named((name) => hints.get(name)?.readOnlyHint),
-      ['ask', 'check_data', 'compare', 'describe', 'dry_run', 'follow', 'list', 'usage'],
-    )
-    assert.deepEqual(
-      named((name) => hints.get(name)?.readOnlyHint === false),
-      ['cancel', 'evaluate', 'train', 'upload_data'],
-    )
-    assert.deepEqual(
-      named((name) => hints.get(name)?.destructiveHint),
-      ['cancel'],
-    )
-    assert.equal(assistant.client.getServerVersion()?.name, 'anneal')
-    assert.match(assistant.client.getInstructions() ?? '', /dry_run/)
-  })
 
   test('goes from a file of rows to a tuned model that is evaluated and asked', async () => {
     const { ask } = assistant
@@ -139,19 +97,5 @@ suite('anneal mcp', async () => {
       /a key with the scope "training"/,
     )
     assert.match(await reader.refusal('ask', { models: [baseModel], prompt: 'x' }), /a key with the scope "inference"/)
-  })
-
-  test('refuses in a sentence what it cannot do, and an argument that it does not know', async () => {
-    assert.match(await assistant.refusal('describe', { what: 'job', name: '2147483647' }), /no.*job/i)
-    assert.match(await assistant.refusal('upload_data', { file: '/etc/passwd' }), /is no file of rows/)
-    assert.match(await assistant.refusal('ask', { models: [baseModel] }), /either prompt or messages/)
-    assert.match(await assistant.refusal('list', { what: 'models', offset: 3 }), /offset/)
-  })
-
-  test('ends when its input does', async () => {
-    const env = { ...process.env, ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: 'x' }
-    const child = spawn(process.execPath, ['src/cli.ts', 'mcp'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] })
-    child.stdin.end()
-    assert.deepEqual(await once(child, 'close'), [0, null])
   })
 })

@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { promisify } from 'node:util'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { nodeBinary, root } from '../../tools/paths.mjs'
+import { connectAssistant } from '../support/assistant.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
 const run = promisify(execFile)
@@ -54,16 +53,10 @@ suite('the packed command line', async () => {
   })
 
   test('holds the tools of an assistant, and the file that teaches them', async () => {
-    const client = new Client({ name: 'test', version: '1' })
-    const transport = new StdioClientTransport({
-      command: join(bin, 'npx'),
-      args: ['anneal', 'mcp'],
-      cwd: project,
-      env,
-    })
-    await client.connect(transport)
+    const program = { command: join(bin, 'npx'), args: ['anneal', 'mcp'], cwd: project }
+    const { client, call } = await connectAssistant(env, program)
     try {
-      const { content } = await client.callTool({ name: 'list', arguments: { what: 'models' } })
+      const { content } = await call('list', { what: 'models' })
       assert.ok(JSON.stringify(content).includes(connection().baseModel))
     } finally {
       await client.close()

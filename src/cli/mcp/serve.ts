@@ -2,13 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { CommandError } from '../command-error.ts'
 import type { Client } from '../remote/client.ts'
+import type { OnWarning } from '../remote/remote-verb.ts'
 import { askingTools } from './asking-tools.ts'
 import { lookingTools } from './looking-tools.ts'
 import { McpServer, StdioServerTransport, z } from './sdk.ts'
 import { answerText, type Danger, type Report, type Tool } from './tool.ts'
 import { trainingTools } from './training-tools.ts'
 
-type Caller = { clientUntil: (signal: AbortSignal) => Client; signal: AbortSignal }
+type Caller = { clientUntil: (signal: AbortSignal, onWarning: OnWarning) => Client; signal: AbortSignal }
 
 /** Clients of the protocol give up after a minute. */
 const mostMs = 55_000
@@ -53,8 +54,11 @@ function register(server: McpServer, tool: Tool, { clientUntil, signal }: Caller
       extra.sendNotification({ method: 'notifications/progress', params }).catch(() => undefined)
     }
     try {
-      const call = { client: clientUntil(until), clientUntil, input, signal: until, report }
-      return textOf(answerText(await tool.run(call)))
+      const warnings: string[] = []
+      const clientOf = (earlier: AbortSignal) => clientUntil(earlier, (sentence) => warnings.push(sentence))
+      const call = { client: clientOf(until), clientUntil: clientOf, input, signal: until, report }
+      const answer = answerText(await tool.run(call))
+      return textOf(answer, ...warnings.map((sentence) => `Warning: ${sentence}`))
     } catch (error) {
       if (limit.some(({ aborted }) => aborted))
         return failureOf('The service did not answer within 55 seconds. A model that starts takes a while: try again.')
@@ -64,7 +68,7 @@ function register(server: McpServer, tool: Tool, { clientUntil, signal }: Caller
   })
 }
 
-const textOf = (text: string) => ({ content: [{ type: 'text' as const, text }] })
+const textOf = (...texts: string[]) => ({ content: texts.map((text) => ({ type: 'text' as const, text })) })
 const failureOf = (text: string) => ({ ...textOf(text), isError: true })
 
 function version(): string {
