@@ -61,7 +61,7 @@ export async function runCommand(name: string, command: Command, args: string[])
   const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
   if (!verb)
     throw new UsageError(
-      `${name} takes ${names.join(', ')}${word === '' ? '' : `, not "${word}"`}.${proposal(word, names)}`,
+      `anneal ${name} takes ${names.join(', ')}${word === '' ? '' : `, not "${word}"`}.${proposal(word, names)}`,
     )
   refuseUnknown(word === '' ? name : `${name} ${word}`, given, verb.options ?? {})
   refuseWrongCount(verb, positionals)
