@@ -70,10 +70,13 @@ suite('anneal mcp', async () => {
 
     const { job_id: other } = await ask<{ job_id: string }>('train', { ...training, arguments: { max_steps: 500 } })
     await ask('cancel', { job_id: Number(other) })
-    const compared = await ask<{ arguments: object }[]>('compare', { job_ids: [job, Number(other)] })
+    const compared = await ask<{ arguments: Record<string, number> }[]>('compare', { job_ids: [job, Number(other)] })
     assert.deepEqual(
-      compared.map(({ arguments: differing }) => differing),
-      [{ max_steps: 12 }, { max_steps: 500 }],
+      compared.map(({ arguments: { max_steps: steps, learning_rate: equal } }) => [steps, equal]),
+      [
+        [12, undefined],
+        [500, undefined],
+      ],
     )
     const model = await ask<{ versions: { job_id: number }[] }>('describe', { what: 'model', name: 'by-assistant' })
     assert.deepEqual(
