@@ -21,7 +21,7 @@ const options = {
   method: { value: 'M', says: `how the model is trained: ${methods.join(', ')} (the default)` },
   'eval-data': {
     value: 'FILE',
-    says: 'rows to evaluate on, as FILE has them (default: some rows of the data are set aside)',
+    says: 'a file of rows to evaluate on (default: some rows of the data are set aside)',
   },
   graders: { value: 'LIST', says: 'names of graders for the evaluation, with commas between' },
   gpus: { value: 'N', says: "GPUs of the job (default: the model's)" },

@@ -9,7 +9,8 @@ import type { Answer } from './operations.ts'
 
 type Uploaded = Pick<Answer<'post', '/v1/data'>, 'dataset_id' | 'dataset_location'>
 
-export const fileText = 'JSON Lines, a JSON array or CSV, gzipped or not, of {"input", "output"} rows'
+export const fileText =
+  'JSON Lines, a JSON array or CSV, gzipped or not, with rows of {"input", "output"}, {"text"} or {"messages"}'
 export const idOption = {
   value: 'ID',
   says: "id of the data set (default: the file's name and a hash of its content)",
