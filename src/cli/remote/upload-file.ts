@@ -10,7 +10,7 @@ import type { Answer } from './operations.ts'
 type Uploaded = Pick<Answer<'post', '/v1/data'>, 'dataset_id' | 'dataset_location'>
 
 export const fileText =
-  'JSON Lines, a JSON array or CSV, gzipped or not, with rows of {"input", "output"}, {"text"} or {"messages"}'
+  'JSON Lines, a JSON array or CSV, gzipped or not, of rows such as\n{"input", "output"}, {"text"} or {"messages"} (docs/api-guide.md lists all forms)'
 export const idOption = {
   value: 'ID',
   says: "id of the data set (default: the file's name and a hash of its content)",
