@@ -1,7 +1,7 @@
 // The command line: anneal <command> [options]. Each command is a file in src/cli.
 import { readFileSync } from 'node:fs'
 import { CommandError } from './cli/command-error.ts'
-import { runCommand } from './cli/command.ts'
+import { proposal, runCommand } from './cli/command.ts'
 import { commands } from './cli/commands.ts'
 import { commandHelp, generalHelp } from './cli/help.ts'
 import { UsageError } from './cli/usage-error.ts'
@@ -18,7 +18,11 @@ async function main([name, ...args]: string[]): Promise<number> {
     return 0
   }
   const listed = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!listed) return refuse(`There is no command "${name}".`, generalHelp(commands))
+  if (!listed)
+    return refuse(
+      `There is no command "${name}".${proposal(name, Object.keys(commands))}`,
+      'anneal --help lists the commands.',
+    )
   const { command } = await listed.load()
   const help = commandHelp(name, listed.summary, command)
   if (args.includes('--help') || args.includes('-h')) {

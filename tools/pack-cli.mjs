@@ -1,14 +1,26 @@
 // Packs the command line alone:   npm run pack:cli
-// The package holds the files of src/cli that remote commands use, as JavaScript, and needs no other package. It goes to
-// .cache/packages, and its path is printed last.
+// The package holds the files of src/cli that remote commands use, as JavaScript, and needs no other package: those of the
+// Model Context Protocol are bundled into the one file that imports them. It goes to .cache/packages, and its path is printed last.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { root } from './paths.mjs'
 
 const entry = 'src/cli.ts'
+/** The only file that imports packages. */
+const bundled = 'src/cli/mcp/sdk.ts'
 const target = join(root, '.cache/packages')
 
 /** Files that are another one in the package, where no repository is. */
@@ -24,7 +36,7 @@ const javaScript = (path) => path.replace(/\.ts$/, '.js')
 
 const folder = mkdtempSync(join(tmpdir(), 'anneal-cli-'))
 try {
-  writeFiles(folder)
+  await writeFiles(folder)
   mkdirSync(target, { recursive: true })
   const [{ filename, size, entryCount }] = JSON.parse(
     execFileSync('npm', ['pack', '--json', '--pack-destination', target], { cwd: folder, encoding: 'utf8' }),
@@ -35,7 +47,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-function writeFiles(to) {
+async function writeFiles(to) {
   const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const about = {
     name: 'anneal-cli',
@@ -47,11 +59,16 @@ function writeFiles(to) {
     engines: { node: '>=22.12' },
   }
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(about, null, 2)}\n`)
-  for (const [path, text] of reachable(entry)) {
+  const { code, licences } = await bundle(bundled)
+  for (const [path, text] of new Map([...reachable(entry), [bundled, code]])) {
     const file = join(to, javaScript(path))
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, path === entry ? `#!/usr/bin/env node\n${text}` : text)
   }
+  writeFileSync(join(to, 'LICENSES-OF-BUNDLED-PACKAGES.txt'), licences)
+  const skill = 'docs/skills/anneal/SKILL.md'
+  mkdirSync(join(to, dirname(skill)), { recursive: true })
+  copyFileSync(join(root, skill), join(to, skill))
   chmodSync(join(to, javaScript(entry)), 0o755)
   copyFileSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
   copyFileSync(join(root, 'docs/cli.md'), join(to, 'README.md'))
@@ -62,13 +79,13 @@ function reachable(first) {
   const texts = new Map()
   const waiting = [first]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (texts.has(path)) continue
+    if (texts.has(path) || path === bundled) continue
     const source = replaced[path] ?? readFileSync(join(root, path), 'utf8')
     const text = path.endsWith('.ts') ? stripTypeScriptTypes(source) : source
     for (const specifier of importsOf(text)) {
       if (specifier.startsWith('node:')) continue
       if (!specifier.startsWith('.'))
-        throw new Error(`${path} imports the package ${specifier}, which the command line must not need`)
+        throw new Error(`${path} imports the package ${specifier}, which only ${bundled} may do`)
       waiting.push(join(dirname(path), specifier))
     }
     texts.set(
@@ -77,4 +94,40 @@ function reachable(first) {
     )
   }
   return texts
+}
+
+/** The file with the packages that it imports, as JavaScript, and the licences of these packages. */
+async function bundle(path) {
+  // Vite is a package of the console, which has a lock file of its own.
+  const { build } = await import(pathToFileURL(join(root, 'console/node_modules/vite/dist/node/index.js')).href)
+  const { output } = await build({
+    configFile: false,
+    root,
+    logLevel: 'error',
+    ssr: { noExternal: true, target: 'node' },
+    build: {
+      ssr: path,
+      write: false,
+      minify: true,
+      target: 'node22',
+      rolldownOptions: { output: { codeSplitting: false } },
+    },
+  })
+  const [chunk, ...others] = output
+  if (others.length > 0) throw new Error(`${path} became ${output.length} files, not one`)
+  const folders = new Set(chunk.moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []))
+  return {
+    code: chunk.code,
+    licences: [...folders]
+      .toSorted((one, next) => one.localeCompare(next))
+      .map(licenceOf)
+      .join('\n\n'),
+  }
+}
+
+function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each))
+  if (!file) throw new Error(`${folder} has no file with its licence`)
+  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8')}`
 }

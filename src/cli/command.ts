@@ -1,5 +1,6 @@
 // A command as a table of its verbs, their arguments and their options. Parsing, help and shell completion read this table.
 import { parseArgs } from 'node:util'
+import { nearName } from '../domain/near-name.ts'
 import { exitCodes } from './command-error.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -51,16 +52,52 @@ export function defineVerb<const O extends Options = {}>(verb: VerbTable<O> & { 
 
 /** @throws UsageError, or what `parseArgs` of Node throws */
 export async function runCommand(name: string, command: Command, args: string[]): Promise<number> {
+  const given = givenOptions(command, args)
+  refuseUnknown(name, given, optionsOf(command))
   const { values, positionals } = parseArgs({ args, options: parsedOptions(command), allowPositionals: true })
   const verbs = verbsOf(command)
   const names = namesOf(verbs)
   const word = names.length === 0 ? '' : (positionals.shift() ?? '')
   const verb = Object.hasOwn(verbs, word) ? verbs[word] : undefined
-  if (!verb) throw new UsageError(`${name} takes ${names.join(', ')}${word === '' ? '' : `, not "${word}"`}.`)
+  if (!verb)
+    throw new UsageError(
+      `anneal ${name} takes ${names.join(', ')}${word === '' ? '' : `, not "${word}"`}.${proposal(word, names)}`,
+    )
+  refuseUnknown(word === '' ? name : `${name} ${word}`, given, verb.options ?? {})
   refuseWrongCount(verb, positionals)
   for (const [option, { required }] of Object.entries(verb.options ?? {}))
     if (required && values[option] === undefined) throw new UsageError(`--${option} is missing.`)
   return (await verb.run(positionals, values as Values<Options>)) ?? exitCodes.done
+}
+
+/** A sentence to append: the word that was meant, if a known one is near. */
+export function proposal(word: string, known: readonly string[]): string {
+  const near = nearName(word, known)
+  return near === null ? '' : ` Did you mean ${near}?`
+}
+
+type GivenOption = { name: string; rawName: string }
+
+/** The options that the arguments name, known or not. */
+function givenOptions(command: Command, args: string[]): GivenOption[] {
+  const options = parsedOptions(command)
+  const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true })
+  return tokens.flatMap((token) => (token.kind === 'option' ? [token] : []))
+}
+
+/** Nothing that was asked for is left out in silence, such as an option of another verb. Node's own message names no near option. */
+function refuseUnknown(name: string, given: readonly GivenOption[], known: Options) {
+  for (const { name: option, rawName } of given) {
+    if (Object.hasOwn(known, option)) continue
+    const near = proposal(
+      rawName,
+      Object.keys(known).map((each) => `--${each}`),
+    )
+    const isText = near === '' && !rawName.startsWith('--')
+    throw new UsageError(
+      `anneal ${name} has no option ${rawName}.${isText ? ' Write -- before a text that begins with -.' : near}`,
+    )
+  }
 }
 
 export const verbsOf = (command: Command): Record<string, Verb> => (isVerb(command) ? { '': command } : command)
@@ -73,7 +110,7 @@ export function optionsOf(command: Command): Options {
   return Object.assign({}, ...Object.values(verbsOf(command)).map(({ options }) => options)) as Options
 }
 
-/** Any verb takes the options of every verb of its command, so they may also stand before the verb. */
+/** The options of every verb, so that they may also stand before the verb. */
 function parsedOptions(command: Command) {
   return Object.fromEntries(
     Object.entries(optionsOf(command)).map(([name, { value, short, multiple = false, default: text }]) => {

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from './command.ts'
-import { CommandError } from './command-error.ts'
-import type { Client } from './remote/client.ts'
+import { adapterFiles, mergedFiles, printOrDownload, to } from './remote/model-files.ts'
 import type { Answer } from './remote/operations.ts'
 import { pageOptions, shortTime, tellNext } from './remote/page.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
@@ -9,7 +7,6 @@ import { table } from './remote/table.ts'
 import { UsageError } from './usage-error.ts'
 
 const base = '/v1/models'
-const lookAgainMs = 1000
 
 type Model = Answer<'get', typeof base>['data'][number]
 type Versions = Answer<'get', `${typeof base}/:name`>
@@ -51,19 +48,16 @@ export const command: Command = {
     },
   }),
   download: serviceVerb({
+    says: 'the files of the adapter: prints links to them, or with --to downloads them',
     takes: name,
-    async run({ client, args: [name = ''], print }) {
-      const links = await client.get(`${base}/:name/download`, { params: { name } })
-      print(links, () => linkRows(links.files))
-    },
+    options: to,
+    run: (invocation) => printOrDownload(invocation, adapterFiles),
   }),
   export: serviceVerb({
-    says: 'merges the model into its base, and prints links to files that need no PEFT',
+    says: 'merges the model into its base, so that its files need no PEFT: prints links to them, or with --to downloads them',
     takes: name,
-    async run({ client, args: [name = ''], print }) {
-      const exported = await merge(client, name)
-      print(exported, () => linkRows(exported.files))
-    },
+    options: to,
+    run: (invocation) => printOrDownload(invocation, mergedFiles),
   }),
   delete: serviceVerb({
     takes: name,
@@ -72,17 +66,6 @@ export const command: Command = {
       print(deleted, () => deleted.message)
     },
   }),
-}
-
-/** Waits until the merged files are there. */
-async function merge(client: Client, name: string) {
-  const { id } = await client.post(`${base}/:name/export`, { params: { name }, body: { format: 'merged' } })
-  for (;;) {
-    const exported = await client.get(`${base}/:name/exports/:export_id`, { params: { name, export_id: id } })
-    if (exported.status === 'COMPLETED') return exported
-    if (exported.status === 'FAILED') throw new CommandError(exported.message ?? 'The export failed.')
-    await sleep(lookAgainMs)
-  }
 }
 
 const modelRows = (list: Model[]) =>
@@ -116,6 +99,3 @@ const scoresText = (scores: Scores) =>
   Object.entries(scores ?? {})
     .flatMap(([grader, of]) => (of ? [`${grader} ${of.tuned.mean.toFixed(3)} (${of.base.mean.toFixed(3)})`] : []))
     .join(', ')
-
-const linkRows = (files: readonly { name: string; url: string }[]) =>
-  files.map(({ name: file, url }) => `${file}\t${url}`).join('\n')

@@ -57,5 +57,9 @@ export const remoteCommands: Record<string, ListedCommand> = {
     summary: 'Shows operators the jobs and the usage of all accounts, and stops new work for a maintenance.',
     load: () => import('./operator.ts'),
   },
+  mcp: {
+    summary: 'Serves the tools of an assistant (Model Context Protocol) on standard input and output.',
+    load: () => import('./mcp.ts'),
+  },
   completion: { summary: 'Prints the completion script of a shell.', load: () => import('./completion.ts') },
 }

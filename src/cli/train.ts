@@ -1,60 +1,133 @@
+import { checkTraining } from './remote/check-training.ts'
+import type { Client } from './remote/client.ts'
 import { columnOptions, columnsIn, setColumns } from './remote/columns.ts'
+import { describeEstimate, type TrainAnswer } from './remote/estimate.ts'
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
-import { checkTraining } from './remote/check-training.ts'
 import { fileText, idOption, uploadFile } from './remote/upload-file.ts'
 import { UsageError } from './usage-error.ts'
+import type { Values } from './command.ts'
+
+/** Supervised fine-tuning. The service knows no other method. */
+const methods = ['sft']
+
+const options = {
+  model: { value: 'NAME', says: 'a base model, or a tuned model to train further', required: true },
+  dataset: idOption,
+  set: {
+    value: 'NAME=VALUE',
+    says: 'an argument of the run, such as max_steps=200; may be given several times',
+    multiple: true,
+  },
+  ...columnOptions,
+  'skip-bad-rows': { says: 'leave out the rows that cannot be read, and train on the others' },
+  name: { value: 'TEXT', says: 'your name for the tuned model' },
+  method: { value: 'M', says: `how the model is trained: ${methods.join(', ')} (the default)` },
+  'eval-data': {
+    value: 'FILE',
+    says: 'a file of rows to evaluate on (default: some rows of the data are set aside)',
+  },
+  graders: { value: 'LIST', says: 'names of graders for the evaluation, with commas between' },
+  gpus: { value: 'N', says: "GPUs of the job (default: the model's)" },
+  metadata: {
+    value: 'KEY=VALUE',
+    says: 'a pair that the job keeps; may be given several times',
+    multiple: true,
+  },
+  'dry-run': {
+    says: 'check the request and its data, estimate the time, and start no job; a FILE is uploaded all the same',
+  },
+  watch: { says: 'wait until the job has ended, with a progress bar' },
+} as const
 
 export const command = serviceVerb({
   takes: { '[FILE]': `${fileText};\nwithout FILE the data set of --dataset is trained on` },
-  options: {
-    model: { value: 'NAME', says: 'a base model, or a tuned model to train further', required: true },
-    dataset: idOption,
-    set: {
-      value: 'NAME=VALUE',
-      says: 'an argument of the run, such as max_steps=200; may be given several times',
-      multiple: true,
-    },
-    ...columnOptions,
-    'skip-bad-rows': { says: 'leave out the rows that cannot be read, and train on the others' },
-    name: { value: 'TEXT', says: 'your name for the tuned model' },
-    watch: { says: 'wait until the job has ended, with a progress bar' },
-  },
+  options,
   async run({ client, args: [file], values, isJson, print }) {
-    const { model, dataset, set, name, watch } = values
-    if (file === undefined && dataset === undefined)
-      throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
-    const finetuneArgs = Object.fromEntries((set ?? []).map(parseSetting))
+    refuseWrongUse(file, values)
+    const settings = settingsOf(values)
     const columns = columnsIn(values)
-    await checkTraining(client, { model, args: Object.keys(finetuneArgs) })
-    const uploaded = file === undefined ? null : await uploadFile(client, file, dataset)
-    if (columns) await setColumns(client, uploaded?.dataset_id ?? dataset ?? '', columns)
-    const accepted = await client.post('/v1/train', {
+    await checkTraining(client, { model: values.model, args: Object.keys(settings.finetune_args) })
+    const uploaded = file === undefined ? null : await uploadFile(client, file, values.dataset)
+    if (columns) await setColumns(client, uploaded?.dataset_id ?? values.dataset ?? '', columns)
+    const answer = await client.post('/v1/train', {
       body: {
-        model_name: model,
-        ...(uploaded ? { upload_file_path: uploaded.dataset_location } : { dataset_id: dataset }),
-        finetune_args: finetuneArgs,
-        custom_model_name: name,
-        skip_bad_rows: values['skip-bad-rows'],
+        ...settings,
+        ...(uploaded ? { upload_file_path: uploaded.dataset_location } : { dataset_id: values.dataset }),
+        ...(await evaluationDataOf(client, values)),
       },
     })
-    for (const warning of accepted.warnings ?? []) console.error(`Warning: ${warning}`)
-    const jobId = String(accepted.job_id)
+    for (const warning of answer.warnings ?? []) console.error(`Warning: ${warning}`)
+    if (isEstimate(answer)) {
+      print(answer, () => describeEstimate(answer))
+      return 0
+    }
+    const jobId = String(answer.job_id)
     if (!isJson)
       console.log(`${uploaded ? `Data set ${uploaded.dataset_id} uploaded; t` : 'T'}raining job ${jobId} accepted.`)
-    const job = watch ? await followJob(client, jobId, { quiet: isJson }) : await readJob(client, jobId)
+    const job = values.watch ? await followJob(client, jobId, { quiet: isJson }) : await readJob(client, jobId)
     print(job, () => describeJob(job))
-    return watch ? exitCodeOf(job) : 0
+    return values.watch ? exitCodeOf(job) : 0
   },
 })
 
+type Given = Values<typeof options>
+
+const isEstimate = (answer: TrainAnswer): answer is Extract<TrainAnswer, { dry_run: true }> => 'dry_run' in answer
+
+/** Finds what is wrong before anything is uploaded. */
+function refuseWrongUse(file: string | undefined, { dataset, method = 'sft', watch, 'dry-run': isDry }: Given) {
+  if (file === undefined && dataset === undefined)
+    throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
+  if (!methods.includes(method))
+    throw new UsageError(`--method takes ${methods.join(', ')}, not "${method}": the service has no other method yet.`)
+  if (isDry && watch) throw new UsageError('A dry run starts no job: leave --watch out.')
+}
+
+/** The body without the data. */
+const settingsOf = ({
+  model,
+  set = [],
+  name,
+  graders,
+  gpus,
+  metadata = [],
+  'dry-run': isDry,
+  'skip-bad-rows': skip,
+}: Given) => ({
+  model_name: model,
+  finetune_args: Object.fromEntries(
+    set.map((text) => parsePair('--set', text)).map(([key, text]) => [key, valueOf(text)]),
+  ),
+  custom_model_name: name,
+  ...(gpus !== undefined && { gpu_config: { gpus: gpuCount(gpus) } }),
+  ...(graders !== undefined && { evaluation: { graders: graders.split(',').map((each) => each.trim()) } }),
+  ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata.map((text) => parsePair('--metadata', text))) }),
+  ...(isDry && { dry_run: true }),
+  ...(skip && { skip_bad_rows: true }),
+})
+
+async function evaluationDataOf(client: Client, { 'eval-data': file }: Given) {
+  if (file === undefined) return {}
+  return { eval_dataset_id: (await uploadFile(client, file)).dataset_id }
+}
+
+function parsePair(option: string, text: string): [string, string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new UsageError(`${option} takes NAME=VALUE, not "${text}".`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
 /** A value that parses as JSON (a number, a list, null) is sent as such, any other as text. */
-function parseSetting(text: string): [string, unknown] {
-  const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined || value === undefined) throw new UsageError(`--set takes NAME=VALUE, not "${text}".`)
+function valueOf(text: string): unknown {
   try {
-    return [name, JSON.parse(value)]
+    return JSON.parse(text)
   } catch {
-    return [name, value]
+    return text
   }
+}
+
+function gpuCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new UsageError(`--gpus takes a whole number, not "${text}".`)
+  return Number(text)
 }

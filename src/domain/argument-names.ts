@@ -1,4 +1,5 @@
 // Tells which arguments of a fine-tune have no effect, and which ones were meant.
+import { nearName } from './near-name.ts'
 import type { TrainingNote } from './training-args.ts'
 
 /** The old platform or its clients have these names. They change nothing here. */
@@ -59,23 +60,5 @@ const proposalIn = (name: string, fields: readonly { field: string; names: reado
 function proposalFor(name: string, known: readonly string[]): string | null {
   const other = otherNames[name.toLowerCase()]
   if (other !== undefined && known.includes(other)) return other
-  if (name.length > 64) return null
-  const near = known
-    .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each) }))
-    .toSorted((one, next) => one.edits - next.edits)[0]
-  return near && near.edits <= 2 ? near.each : null
-}
-
-/** Letters to insert, remove or replace. */
-function editsBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [at, letter] of Array.from(one).entries()) {
-    const next = [at + 1]
-    for (let to = 1; to <= other.length; to++)
-      next.push(
-        Math.min((row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1, (row[to - 1] ?? 0) + (other[to - 1] === letter ? 0 : 1)),
-      )
-    row = next
-  }
-  return row.at(-1) ?? 0
+  return nearName(name, known)
 }

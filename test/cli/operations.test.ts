@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { verbsOf } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
+import { commandOfRoute } from '../../src/cli/remote/command-of-route.ts'
 import { root } from '../../tools/paths.mjs'
 import { startPublic } from '../http/support.ts'
 
@@ -43,4 +45,25 @@ test('each command that the page names exists', () => {
     named.filter((name) => !Object.hasOwn(commands, name)),
     [],
   )
+})
+
+test('errors name the command that the page names for the route', () => {
+  const routes = rows.flatMap(({ routes: all, command }) =>
+    command === null ? [] : all.map((route) => ({ route, command })),
+  )
+  const exact = routes.filter(({ route }) => !route.includes('*'))
+  assert.ok(exact.length > 30)
+  assert.deepEqual(
+    exact.filter(({ route, command }) => commandOfRoute[route]?.split(' ')[1] !== command),
+    [],
+    'src/cli/remote/command-of-route.ts and docs/cli.md differ',
+  )
+})
+
+test('each command that errors name exists with its verb', async () => {
+  for (const named of new Set(Object.values(commandOfRoute))) {
+    const [, name = '', verb = ''] = named.split(' ')
+    const { command } = (await commands[name]?.load()) ?? assert.fail(named)
+    assert.ok(verb.startsWith('--') || Object.hasOwn(verbsOf(command), verb), named)
+  }
 })

@@ -1,7 +1,7 @@
 // The command line as a person or a script uses it: a process of its own against the running service.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
@@ -38,9 +38,13 @@ suite('the command line', async () => {
   }
 
   test('trains on a file, follows the job, and its model answers', async () => {
+    const heldOut = join(folder, 'held-out.csv')
+    writeFileSync(heldOut, 'input,output\nWho are you?,A model.\n')
     const { exitCode, stdout, stderr } = await anneal([
       'train',
       sample,
+      '--eval-data',
+      heldOut,
       '--model',
       connection().baseModel,
       '--set',
@@ -58,7 +62,7 @@ suite('the command line', async () => {
     assert.deepEqual([job.status, job.custom_model_name], ['COMPLETED', 'mine'])
     assert.match(job.dataset_id, /^products-[0-9a-f]{12}$/)
     assert.match((await anneal(['jobs', '--status', 'COMPLETED'])).stdout, new RegExp(`^${id} +COMPLETED`, 'm'))
-    assert.match((await anneal(['eval', id])).stdout, /expected .*\n +tuned .*\n +base /)
+    assert.match((await anneal(['eval', id])).stdout, /^Who are you\?\n +expected +A model\.\n +tuned /)
 
     const followed = await anneal(['logs', id, '-f'])
     assert.deepEqual([followed.exitCode, followed.stdout], [0, (await anneal(['logs', id])).stdout], followed.stderr)
@@ -81,6 +85,14 @@ suite('the command line', async () => {
         .map((line) => JSON.parse(line) as unknown),
       events,
     )
+
+    const adapter = join(folder, 'adapter')
+    for (const _repeat of [1, 2]) {
+      const { files } = await json<{ files: { name: string }[] }>('models', 'download', 'mine', '--to', adapter)
+      assert.deepEqual(readdirSync(adapter).toSorted(), files.map(({ name }) => name).toSorted())
+    }
+    const dry = await json<{ steps: number }>('train', '--dataset', job.dataset_id, '--model', 'mine', '--dry-run')
+    assert.ok(dry.steps > 0)
 
     const ask = ['complete', 'Who?', '--model', job.model_name ?? '']
     const [typed] = await json<[{ n: number }]>(...ask, '--type', '{"n": "int"}')

@@ -52,6 +52,21 @@ test('every command has its help, and the list names it', async () => {
     assert.match(commandHelp(name, summary, (await load()).command), new RegExp(`^Usage: anneal ${name}( \\S|\n)`))
 })
 
+test('a misspelt command, verb or option is told with the one that was meant', async () => {
+  for (const [args, says] of [
+    [['trian'], 'There is no command "trian". Did you mean train?'],
+    [['models', 'exprot', 'x'], 'not "exprot". Did you mean export?'],
+    [['jobs', '--stauts', 'FAILED'], 'anneal jobs has no option --stauts. Did you mean --status?'],
+    // An option of another verb is not left out in silence.
+    [['models', 'show', 'x', '--to', 'y'], 'anneal models show has no option --to.'],
+    [['complete', '- one', '--model', 'm'], 'Write -- before a text that begins with -.'],
+    [['frobnicate'], 'There is no command "frobnicate".\n'],
+  ] as const) {
+    const { code, err } = await anneal([...args])
+    assert.deepEqual([code, err.includes(says)], [2, true], err)
+  }
+})
+
 test('bash completes commands, verbs and options', async () => {
   const { out: script } = await anneal(['completion', 'bash'])
   const complete = async (...words: string[]) => {

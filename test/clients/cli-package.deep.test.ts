@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { nodeBinary, root } from '../../tools/paths.mjs'
+import { connectAssistant } from '../support/assistant.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
 const run = promisify(execFile)
@@ -49,6 +50,19 @@ suite('the packed command line', async () => {
     assert.deepEqual(JSON.parse(await inProject('npx', 'anneal', 'jobs', '--output', 'json')), [])
     const models = JSON.parse(await inProject('npx', 'anneal', 'models', 'list', '--output', 'json')) as unknown[]
     assert.ok(JSON.stringify(models).includes(connection().baseModel))
+  })
+
+  test('holds the tools of an assistant, and the file that teaches them', async () => {
+    const program = { command: join(bin, 'npx'), args: ['anneal', 'mcp'], cwd: project }
+    const { client, call } = await connectAssistant(env, program)
+    try {
+      const { content } = await call('list', { what: 'models' })
+      assert.ok(JSON.stringify(content).includes(connection().baseModel))
+    } finally {
+      await client.close()
+    }
+    const skill = join(project, 'node_modules/anneal-cli/docs/skills/anneal/SKILL.md')
+    assert.match(readFileSync(skill, 'utf8'), /^---\nname: anneal\n/)
   })
 })
 

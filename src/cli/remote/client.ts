@@ -1,6 +1,7 @@
 // The command line knows the service by HTTP only, as any client does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, exitCodes } from '../command-error.ts'
+import { commandOf, inWordsOfCommands } from './command-of-route.ts'
 import type { Answer, Method, PathWith, Requested } from './operations.ts'
 import { serverSentEvents, type ServerSentEvent } from './server-sent-events.ts'
 
@@ -30,7 +31,12 @@ export type Client = { [M in Method]: Call<M> } & {
   cancel(jobId: string): Promise<void>
 }
 
-export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): Client {
+/** @param onWarning gets the sentence of the service about a request that it carried out */
+export function createClient(
+  { apiUrl, apiKey }: Address,
+  signal: AbortSignal,
+  onWarning: (sentence: string) => void = () => undefined,
+): Client {
   return {
     get: calls('get'),
     post: calls('post'),
@@ -110,10 +116,14 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
         await sleep(unansweredPauseMs, undefined, { signal: until })
         continue
       }
-      if (response.ok) return response
+      if (response.ok) {
+        const warning = response.headers.get('x-anneal-warning')
+        if (warning !== null) onWarning(warning)
+        return response
+      }
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline)
-        throw await refusal(methods[method], path, response)
+        throw await refusal(methods[method], route, response)
       await response.body?.cancel()
       await sleep(Math.max(retryAfterSeconds, 1) * 1000, undefined, { signal: until })
     }
@@ -144,7 +154,14 @@ function unlessAborted(signal: AbortSignal) {
   }
 }
 
-async function refusal(method: string, path: string, response: Response): Promise<CommandError> {
-  const problem = (await response.json().catch(() => ({}))) as { detail?: string }
-  return new CommandError(problem.detail ?? `${method} ${path} answered ${response.status} without a detail.`)
+async function refusal(method: string, route: string, response: Response): Promise<CommandError> {
+  // The second form is OpenAI's.
+  const { detail, error } = (await response.json().catch(() => ({}))) as {
+    detail?: string
+    error?: { message: string }
+  }
+  const reason = detail ?? error?.message
+  if (reason !== undefined) return new CommandError(inWordsOfCommands(reason))
+  const asked = commandOf(method, route) ?? 'The request failed'
+  return new CommandError(`${asked}: ${new URL(response.url).origin} answered ${response.status} and gave no reason.`)
 }

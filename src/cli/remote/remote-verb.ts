@@ -27,8 +27,12 @@ const note = (variables: string, profile: string) =>
 
 Exit codes: 0 done; 1 refused, or the job did not end as COMPLETED; 2 called wrongly; 3 the service cannot be reached; 130 interrupted.`
 
-type Invocation<O extends Options> = {
+export type OnWarning = (sentence: string) => void
+
+export type Invocation<O extends Options> = {
   client: Client
+  /** A client whose requests end with this signal, and whose warnings go there. */
+  clientUntil: (signal: AbortSignal, onWarning: OnWarning) => Client
   args: string[]
   values: Values<O>
   output: Output
@@ -74,9 +78,11 @@ function remoteVerb<O extends Options>(verb: RemoteVerb<O>, { shared, note, addr
       const { signal } = interruption
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interruption.abort(name))
       try {
-        const client = createClient(addressOf(values), signal)
+        const address = addressOf(values)
+        const clientUntil = (until: AbortSignal, onWarning: OnWarning) => createClient(address, until, onWarning)
         const print = (value: unknown, text: () => string) => printAs(output, value, text)
-        return await verb.run({ client, args, values, output, isJson: output !== 'table', print, signal })
+        const asked = { args, values, output, isJson: output !== 'table', print, signal }
+        return await verb.run({ client: clientUntil(signal, warn), clientUntil, ...asked })
       } catch (error) {
         return exitCodeFor(error, signal)
       } finally {
@@ -86,6 +92,8 @@ function remoteVerb<O extends Options>(verb: RemoteVerb<O>, { shared, note, addr
     },
   })
 }
+
+const warn: OnWarning = (sentence) => console.error(`Warning: ${sentence}`)
 
 /** A key is sent only to the service that it was given for. */
 function findService(home: string | undefined, profile: string | undefined): Address {

@@ -1,7 +1,11 @@
 import type { z } from 'zod'
 import { gradersOf } from '../../domain/grader.ts'
 import type { EvaluationSettings } from '../../domain/training-job.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import type { Ctx } from '../../services/context.ts'
+import type { ReceivedRows } from '../../services/datasets/ingest-rows.ts'
 import { estimateTrainingJob, type TrainingEstimate } from '../../services/training-jobs/estimate.ts'
+import { findEvaluationRows } from '../../services/training-jobs/evaluation-dataset.ts'
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../kit/route.ts'
 import { integrationsOf } from './schemas/integrations.ts'
@@ -34,7 +38,7 @@ export const trainRoutes = [
         datasetId: body.dataset_id ?? undefined,
         rows: rows['data'],
         storedId: body.id ?? undefined,
-        evaluationRows: rows['eval_data'],
+        evaluationRows: await evaluationRowsOf(ctx, rows['eval_data'], body.eval_dataset_id),
         evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
         skipBadRows: body.skip_bad_rows ?? false,
         ...argsOf({ body, query }),
@@ -50,6 +54,12 @@ export const trainRoutes = [
     },
   }),
 ]
+
+async function evaluationRowsOf(ctx: Ctx, rows: ReceivedRows | undefined, datasetId: string | null | undefined) {
+  if (!datasetId) return rows
+  if (rows) throw invalidInput('eval_dataset_id', 'Send eval_data or eval_dataset_id, not both.')
+  return findEvaluationRows(ctx, datasetId)
+}
 
 type TrainBody = z.output<typeof TrainRequest>
 

@@ -93,6 +93,25 @@ suite('data', async () => {
     assert.equal((await other.request('GET', '/v1/data/a-set/rows')).status, 404)
   })
 
+  test('rows to evaluate on may be another data set, which has to be there', async () => {
+    await api.upload('held-out', 'input,output\nWho?,Me.\n')
+    const train = { model_name: connection().baseModel, data: rows(3), finetune_args: { max_steps: 1 } }
+    const body = { ...train, eval_dataset_id: 'held-out', dry_run: true }
+    assert.equal((await api.post<{ steps: number }>('/v1/train', body)).steps, 1)
+    for (const [more, says] of [
+      [{ eval_dataset_id: 'nowhere' }, /There is no data set "nowhere"/],
+      [{ eval_dataset_id: 'held-out', eval_data: rows(1) }, /not both/],
+    ] as const) {
+      const { status, body: problem } = await api.request<Problem & { errors: { path: string }[] }>(
+        'POST',
+        '/v1/train',
+        { ...train, ...more },
+      )
+      assert.deepEqual([status, problem.errors[0]?.path], [400, 'eval_dataset_id'])
+      assert.match(problem.detail, says)
+    }
+  })
+
   test('rows sent in one request become a data set that can be found, checked and trained on', async () => {
     const stored = await api.post<Located>('/v1/local-data', {
       upload_base_path: 's3',

@@ -68,6 +68,10 @@ export const TrainRequest = named(
       .describe(
         'true trains on the good rows and leaves out the bad ones, 100,000 at most; a bad row fails the job when absent. Rows of eval_data are never left out',
       ),
+    eval_dataset_id: z
+      .string()
+      .nullish()
+      .describe('A data set to evaluate on, in place of eval_data. Its newest version is used'),
     finetune_args: named('FinetuneArgs', SentFinetuneArgs)
       .nullish()
       .describe('Arguments of the training. Defaults: those of the model, else the ones named here'),

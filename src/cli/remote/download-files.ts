@@ -1,0 +1,103 @@
+// Downloads files by links that need no key. A file gets its name once its hash is right, and a repeat goes on where it was.
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandError, exitCodes } from '../command-error.ts'
+
+export type LinkedFile = { name: string; url: string; sha256: string; sizeBytes: number }
+export type DownloadedFile = Omit<LinkedFile, 'url'> & { path: string }
+
+type DownloadOptions = {
+  folder: string
+  /** Asks the service again, because links expire. */
+  linksOf: () => Promise<LinkedFile[]>
+  say: (line: string) => void
+  signal: AbortSignal
+}
+
+const mostTries = 5
+const pauseMs = 1000
+
+/** @throws CommandError when a file cannot be had whole, or another file of its name is there */
+export async function downloadFiles({ folder, linksOf, say, signal }: DownloadOptions): Promise<DownloadedFile[]> {
+  const files = (await linksOf()).map((file) => ({ ...file, path: pathIn(folder, file.name) }))
+  for (const [index, { url, ...file }] of files.entries()) {
+    if (await isThere(file)) say(`${file.name} is there already.`)
+    else {
+      say(`${file.name}, ${file.sizeBytes} bytes (${index + 1} of ${files.length})`)
+      await download(file, { url, linksOf, signal })
+    }
+  }
+  return files.map(({ url: _url, ...file }) => file)
+}
+
+type Source = { url: string; linksOf: DownloadOptions['linksOf']; signal: AbortSignal }
+
+async function download(file: DownloadedFile, { url, linksOf, signal }: Source): Promise<void> {
+  mkdirSync(dirname(file.path), { recursive: true })
+  // The hash in its name keeps the rest of another version from being continued.
+  const part = `${file.path}.${file.sha256.slice(0, 12)}.part`
+  for (let [link, tries] = [url, 1]; ; tries += 1) {
+    const refusal = await fetchRest(part, { link, sizeBytes: file.sizeBytes, signal })
+    if (refusal === null) break
+    if (tries === mostTries)
+      throw new CommandError(
+        `${file.name} could not be downloaded: ${refusal}. Repeat the command: what has come so far is kept.`,
+        exitCodes.unreachable,
+      )
+    await sleep(pauseMs * tries, undefined, { signal })
+    link = (await linksOf()).find(({ name }) => name === file.name)?.url ?? link
+  }
+  if ((await hashOf(part)) !== file.sha256) {
+    rmSync(part)
+    throw new CommandError(`${file.name} came with a wrong hash, so it was removed. Repeat the command.`)
+  }
+  renameSync(part, file.path)
+}
+
+/** @returns why the part is still not whole, or null once it is */
+async function fetchRest(
+  part: string,
+  { link, sizeBytes, signal }: { link: string; sizeBytes: number; signal: AbortSignal },
+): Promise<string | null> {
+  const begin = sizeOf(part)
+  if (begin === sizeBytes && begin > 0) return null
+  try {
+    const headers: Record<string, string> = begin > 0 && begin < sizeBytes ? { Range: `bytes=${begin}-` } : {}
+    const response = await fetch(link, { headers, signal })
+    if (!response.ok || !response.body) return `the store answered ${response.status}`
+    // A store that knows no ranges sends the whole file.
+    await pipeline(response.body, createWriteStream(part, { flags: response.status === 206 ? 'a' : 'w' }), { signal })
+  } catch (error) {
+    if (signal.aborted || isFromDisk(error)) throw error
+    return 'the connection broke'
+  }
+  return sizeOf(part) === sizeBytes ? null : 'it ended too early'
+}
+
+/** Of the network's errors none has a path. */
+const isFromDisk = (error: unknown) => (error as NodeJS.ErrnoException).path !== undefined
+
+async function isThere({ path, name, sha256, sizeBytes }: DownloadedFile): Promise<boolean> {
+  if (!statSync(path, { throwIfNoEntry: false })) return false
+  if (sizeOf(path) === sizeBytes && (await hashOf(path)) === sha256) return true
+  throw new CommandError(`${path} is another file than ${name} of this model. Choose an empty folder.`)
+}
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+async function hashOf(path: string): Promise<string> {
+  const hash: Hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
+}
+
+/** A name may have folders, but must not lead out of the folder. */
+function pathIn(folder: string, name: string): string {
+  const path = join(folder, name)
+  if (!path.startsWith(folder + sep))
+    throw new CommandError(`The service named a file "${name}", which is no file name.`)
+  return path
+}

@@ -1,0 +1,26 @@
+// What a dry run of a training tells.
+import type { Answer } from './operations.ts'
+
+export type TrainAnswer = Answer<'post', '/v1/train'>
+type Estimate = Extract<TrainAnswer, { dry_run: true }>
+type Range = Estimate['estimated_seconds']
+
+export function describeEstimate({ rows, tokens, steps, epochs, note, ...rest }: Estimate): string {
+  const facts = [
+    ['rows', String(rows)],
+    ['tokens', tokens === null ? null : `about ${tokens}`],
+    ['steps', `${steps}, ${Number(epochs.toFixed(2))} passes over the rows`],
+    ['time', rangeText(rest.estimated_seconds)],
+    ['GPU time', rest.estimated_gpu_seconds?.high ? rangeText(rest.estimated_gpu_seconds) : null],
+    ['note', note],
+  ] as const
+  return facts
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name.padEnd(9)} ${value}`)
+    .join('\n')
+}
+
+const rangeText = (range: Range) =>
+  range && `${seconds(range.likely)} s, between ${seconds(range.low)} and ${seconds(range.high)} s`
+
+const seconds = (value: number) => String(Math.round(value))

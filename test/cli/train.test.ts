@@ -1,0 +1,86 @@
+// `anneal train` against a service that only records what it is asked.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer, text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { root } from '../../tools/paths.mjs'
+
+const folder = mkdtempSync(join(tmpdir(), 'anneal-train-'))
+const file = join(folder, 'held-out.jsonl')
+writeFileSync(file, '{"input": "Who?", "output": "Me."}\n')
+const asked: { url: string; body: string }[] = []
+const estimate = {
+  ...{ dry_run: true, rows: 40, tokens: 1200, steps: 60, epochs: 1.5, based_on: 3, note: 'From 3 jobs.' },
+  ...{ estimated_seconds: { low: 9, likely: 12.4, high: 20 }, estimated_gpu_seconds: { low: 0, likely: 0, high: 0 } },
+  warnings: ['finetune_args["lr"] is not known and has no effect. Did you mean learning_rate?'],
+}
+const server = createServer(async (request, response) => {
+  const url = request.url ?? ''
+  const body = (await buffer(request)).toString()
+  asked.push({ url, body })
+  const { dataset_id: id } = url === '/v1/data' ? (JSON.parse(body) as { dataset_id: string }) : { dataset_id: '' }
+  const answer = url === '/v1/data' ? { dataset_id: id, dataset_location: `${origin()}/put/${id}` } : estimate
+  response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer))
+}).listen(0, '127.0.0.1')
+await once(server, 'listening')
+const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+after(() => {
+  server.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function train(...args: string[]) {
+  const env = { ...process.env, ANNEAL_URL: origin(), ANNEAL_API_KEY: 'ank_test' }
+  const child = spawn(process.execPath, [join(root, 'src/cli.ts'), 'train', '--model', 'm', ...args], { env })
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { stdout, stderr, code: code as number }
+}
+
+test('a dry run sends every option, prints the estimate, and tells the warnings', async () => {
+  const options = ['--gpus', '2', '--graders', 'f1, bleu', '--metadata', 'team=search', '--metadata', 'note=a=b']
+  const { stdout, stderr, code } = await train(
+    ...['--dataset', 'rows', '--set', 'lr=0.1', '--name', 'mine', '--method', 'sft', '--eval-data', file, '--dry-run'],
+    ...options,
+  )
+  assert.equal(code, 0, stderr)
+  const evaluationId = /^held-out-[0-9a-f]{12}$/
+  assert.deepEqual(
+    asked.map(({ url }) => url.replace(/held-out-.*/, '')),
+    ['/v1/data', '/put/', '/v1/train'],
+  )
+  const { eval_dataset_id: evaluated, ...body } = JSON.parse(asked.at(-1)?.body ?? '') as Record<string, unknown>
+  assert.match(String(evaluated), evaluationId)
+  assert.deepEqual(body, {
+    model_name: 'm',
+    dataset_id: 'rows',
+    finetune_args: { lr: 0.1 },
+    custom_model_name: 'mine',
+    gpu_config: { gpus: 2 },
+    evaluation: { graders: ['f1', 'bleu'] },
+    metadata: { team: 'search', note: 'a=b' },
+    dry_run: true,
+  })
+  assert.match(stdout, /^rows +40\ntokens +about 1200\nsteps +60, 1\.5 passes.*\ntime +12 s, between 9 and 20 s\nnote /)
+  assert.match(stderr, /^Warning: .*Did you mean learning_rate\?$/m)
+})
+
+test('wrong options are refused before anything is uploaded', async () => {
+  const before = asked.length
+  for (const [args, says] of [
+    [['--method', 'dpo'], /--method takes sft, not "dpo"/],
+    [['--dry-run', '--watch'], /A dry run starts no job/],
+    [['--gpus', 'two'], /--gpus takes a whole number/],
+    [['--metadata', 'team'], /--metadata takes NAME=VALUE/],
+    [['--dryrun'], /no option --dryrun\. Did you mean --dry-run\?/],
+  ] as const) {
+    const { code, stderr } = await train(file, ...args)
+    assert.deepEqual([code, says.test(stderr)], [2, true], stderr)
+  }
+  assert.equal(asked.length, before)
+})
