@@ -20,17 +20,21 @@ const ask = (facts: ModelFacts, { search = '', texts = {} }: { search?: string; 
 
 test('a model is asked as it learned, and a base as a chat if it has a template', () => {
   const isChat = (facts: ModelFacts, search = '') => ask(facts, { search }).isChat
-  assert.ok(isChat({ learned_form: 'conversations' }))
+  assert.ok(isChat({ base_model: 'smollm2', learned_form: 'conversations' }))
   assert.ok(isChat({ learned_form: null, has_chat_template: true }))
-  assert.ok(!isChat({ learned_form: 'pairs', has_chat_template: true }))
+  assert.ok(!isChat({ base_model: 'smollm2', learned_form: 'pairs', has_chat_template: true }))
+  assert.ok(!isChat({ base_model: 'smollm2', learned_form: null, has_chat_template: true }), 'an older tuned model')
   assert.ok(!isChat({}), 'a service that says nothing')
-  assert.ok(isChat({ learned_form: 'pairs' }, 'chat=1'), 'a link of an earlier release')
-  assert.ok(!isChat({ learned_form: 'conversations' }, 'chat=no'))
-  assert.ok(!isChat({ learned_form: 'conversations' }, 'rows=shop'), 'stored rows stand before prompts only')
+  assert.ok(isChat({ base_model: 'smollm2', learned_form: 'pairs' }, 'chat=1'), 'a link of an earlier release')
+  assert.ok(!isChat({ base_model: 'smollm2', learned_form: 'conversations' }, 'chat=no'))
+  assert.ok(
+    !isChat({ base_model: 'smollm2', learned_form: 'conversations' }, 'rows=shop'),
+    'stored rows stand before prompts only',
+  )
 })
 
 test('a chat sends the earlier turns and the system message of the training, a prompt only its own text', () => {
-  const facts: ModelFacts = { learned_form: 'conversations', system_message: 'Be brief.' }
+  const facts: ModelFacts = { base_model: 'smollm2', learned_form: 'conversations', system_message: 'Be brief.' }
   const roles = (question: ReturnType<typeof ask>) =>
     (question.body['messages'] as { role: string; content: string }[]).map(({ role, content }) => `${role}: ${content}`)
   const turns = ['user: Hello', 'assistant: Hi', 'user: Who?']
@@ -59,7 +63,7 @@ test('a structured answer is asked for with a schema and not streamed', () => {
 })
 
 test('tools that are no list of JSON are named before anything is asked', () => {
-  const facts: ModelFacts = { learned_form: 'conversations' }
+  const facts: ModelFacts = { base_model: 'smollm2', learned_form: 'conversations' }
   assert.throws(() => ask(facts, { texts: { tools: '{' } }), /no JSON/)
   assert.throws(() => ask(facts, { texts: { tools: '{}' } }), /must be a list/)
   assert.deepEqual(ask(facts, { texts: { tools: '[{"type": "function"}]' } }).body['tools'], [{ type: 'function' }])

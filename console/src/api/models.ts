@@ -6,8 +6,7 @@ import { queryClient } from './query-client.ts'
 import type { components } from './types.ts'
 
 /** An older service does not say how a model learned, nor a name for people. */
-export type Model = components['schemas']['ModelList']['data'][number] &
-  ModelFacts & { display_name?: string; license?: string | null }
+export type Model = components['schemas']['ModelList']['data'][number] & ModelFacts & { display_name?: string }
 const key = ['models'] as const
 const lookAgainMs = 1000
 

@@ -11,6 +11,8 @@ export type Message =
 
 /** What the service says about a model. */
 export type ModelFacts = {
+  /** Null for a base. */
+  base_model?: string | null
   learned_form?: 'texts' | 'pairs' | 'conversations' | null
   has_chat_template?: boolean
   system_message?: string | null
@@ -22,8 +24,8 @@ export type Question = { path: string; body: Record<string, unknown>; isStreamed
 export const defaultTokens = 256
 
 /** A tuned model is asked in the form that it learned, and a base as a chat if it has a template. */
-const learnedChat = ({ learned_form: form, has_chat_template: hasTemplate }: ModelFacts) =>
-  form ? form === 'conversations' : hasTemplate === true
+const learnedChat = ({ base_model: base, learned_form: form, has_chat_template: hasTemplate }: ModelFacts) =>
+  base == null ? hasTemplate === true : form === 'conversations'
 
 /** Stored rows are put before prompts only. */
 export const isAskedAsChat = ({ chat, rows }: Setup, facts: ModelFacts) =>

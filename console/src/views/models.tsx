@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useJobs } from '../api/job-list.ts'
 import { modelsQuery, type Model } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
-import { count, short } from '../domain/format.ts'
+import { count, parameters, short } from '../domain/format.ts'
 import { Chip } from '../ui/chip.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Link } from '../ui/router.tsx'
@@ -142,6 +142,12 @@ function Catalogue({ models }: { models: Model[] }) {
           cell: ({ has_chat_template: hasTemplate }) =>
             hasTemplate === undefined ? '–' : hasTemplate ? 'with its template' : 'no',
         },
+        {
+          name: 'Parameters',
+          className: 'number wide',
+          cell: ({ parameter_count: number }) => (number === null ? '–' : parameters(number)),
+        },
+        { name: 'Licence', className: 'wide', cell: ({ license }) => license ?? '–' },
         { name: 'Other names', className: 'wide text', cell: ({ aliases }) => aliases.join(', ') },
         {
           name: '',
