@@ -9,7 +9,7 @@ import type { Connection } from '../src/embedded/connection.ts'
 export const reportEveryMs = 500
 /** What the api reads of the spec of a job. */
 const insertedSpec = JSON.stringify({
-  args: { ...documentedDefaults, max_steps: 200_000 },
+  args: { ...documentedDefaults, max_steps: 200_000, num_train_epochs: null },
   givenArgs: [],
   gpus: null,
   nodes: 1,
@@ -41,7 +41,7 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
            insert into dataset_versions (id, account_id, dataset_id, version, upload_key)
            values (gen_random_uuid(), $1, gen_random_uuid()::text, 1, 'none') returning id)
          insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash, resume_limit)
-         select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', $2, 'none', 1 from version returning id`,
+         select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', $2::jsonb, 'none', 1 from version returning id`,
         [accountId, insertedSpec],
       )
       const id = rows[0]?.id ?? 0
