@@ -7,11 +7,15 @@ import type { Connection } from '../src/embedded/connection.ts'
 
 /** A trainer reports about as often. */
 export const reportEveryMs = 500
+/** What the api reads of the spec of a job. */
+const insertedSpec = JSON.stringify({
+  args: { ...documentedDefaults, max_steps: 200_000, num_train_epochs: null },
+  givenArgs: [],
+  gpus: null,
+  nodes: 1,
+})
 /** Linux counts processor time in these ticks on all architectures that we support. */
 const ticksPerSecond = 100
-
-/** What the api reads of the spec of a job. */
-const spec = JSON.stringify({ args: { ...documentedDefaults, max_steps: 200_000 }, givenArgs: [], gpus: null, nodes: 1 })
 
 export async function insertedJobs({ databaseUrl, processes }: Connection) {
   const database = new pg.Client({ connectionString: databaseUrl })
@@ -38,7 +42,7 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
            values (gen_random_uuid(), $1, gen_random_uuid()::text, 1, 'none') returning id)
          insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash, resume_limit)
          select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', $2::jsonb, 'none', 1 from version returning id`,
-        [accountId, spec],
+        [accountId, insertedSpec],
       )
       const id = rows[0]?.id ?? 0
       // The reaper leaves a job alone whose start is still to be delivered.

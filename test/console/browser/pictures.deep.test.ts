@@ -36,7 +36,7 @@ suite('pictures of the console', { timeout: patienceMs }, () => {
   })
 })
 
-type Jobs = { first: number; second: number }
+type Jobs = { first: number; second: number; evaluation: string }
 
 /** A model whose answers make sense, for the playground. */
 const talking = { base: 'smollm2', tuned: 'products-chat' }
@@ -75,10 +75,21 @@ async function train(api: Api): Promise<Jobs> {
     evaluation: { max_rows: 4 },
   })
   for (const id of [first, second, chat]) await api.untilStatus(id, 'COMPLETED')
-  return { first, second }
+  return { first, second, evaluation: await evaluate(api) }
 }
 
-const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: Prepare][] => [
+/** The two versions beside their base. */
+async function evaluate(api: Api): Promise<string> {
+  const { id } = await api.post<{ id: string }>('/v1/evaluations', {
+    models: [connection().baseModel, 'products-bot@1', 'products-bot@2'],
+    dataset_id: 'products',
+    max_rows: 20,
+  })
+  await eventually(async () => (await api.get<{ status: string }>(`/v1/evaluations/${id}`)).status === 'COMPLETED')
+  return id
+}
+
+const views = ({ first, second, evaluation }: Jobs): [name: string, path: string, prepare?: Prepare][] => [
   ['jobs', '/jobs', (page) => page.locator('tr:has(.spark)').nth(1).waitFor()],
   ['job', `/jobs/${first}`],
   [
@@ -93,8 +104,11 @@ const views = ({ first, second }: Jobs): [name: string, path: string, prepare?: 
   ['models', '/models'],
   ['model', '/models/products-bot'],
   ['playground', `/playground?models=${talking.base},${talking.tuned}&chat=1`, ask],
+  ['evaluations', '/evaluations'],
+  ['evaluation', `/evaluations/${evaluation}`],
   ['usage', '/usage'],
   ['settings', '/settings'],
+  ['audit', '/settings?tab=audit&group=day'],
 ]
 
 async function ask(page: Page) {
