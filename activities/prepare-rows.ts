@@ -63,6 +63,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if (spec.evaluationKey !== null) return null
     const shared = await database.trainingJobs.findPreparedData(datasetVersionId, upload.etag)
     if (!shared || shared.owner === id || shared.prepared.reader !== rowReader) return null
+    // Rows of an older release do not say what is learned from them.
+    if (!shared.prepared.learned) return null
     return (await isStored(shared.prepared)) ? { ...shared, notes: notesOf(isSameRead ? report : null, null) } : null
   }
 

@@ -5,23 +5,24 @@ import { invalidDataReason, rowReader, type DatasetReport } from '../domain/data
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
-import { validateRows, fingerprint } from './validate-rows.ts'
+import { validateRows, fingerprint, type Counting } from './validate-rows.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits, type LimitWatch } from './dataset-limits.ts'
 import { isProblem, readDatasetRow, type DatasetRow } from './dataset-row.ts'
+import { createSystemMessageVote } from './learned-form.ts'
 import { readDataset } from './read-dataset.ts'
 import { createEvaluationSelection } from './select-evaluation-rows.ts'
-import type { TokenizerSource } from './token-sample.ts'
+import type { Tokenizers } from './token-sample.ts'
 import { openRowWriter } from './write-rows.ts'
 
 /** Number of training rows to evaluate on when there are too few rows to set any aside. */
 const evaluatedTrainingRows = 10
 
-export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey'> }
+export type DataOfJob = { jobId: number; spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey' | 'baseModel'> }
 /** `evaluation`: the report on the caller's evaluation rows. */
 export type CheckedData = { prepared: PreparedData; report: DatasetReport; evaluation: DatasetReport | null }
 
-type PrepareSettings = { limits: DatasetLimits; tokenizer: TokenizerSource | null }
+type PrepareSettings = { limits: DatasetLimits; tokenizers: Tokenizers }
 
 /** Work on the data of one job, within its limits. */
 type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }
@@ -33,7 +34,7 @@ type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }
 export async function prepareData(
   storage: Storage,
   { jobId, spec }: DataOfJob,
-  { limits, tokenizer }: PrepareSettings,
+  { limits, tokenizers }: PrepareSettings,
 ): Promise<CheckedData> {
   const work: Work = { storage, limits, watch: createLimitWatch(limits) }
   const unique = randomUUID()
@@ -42,13 +43,24 @@ export async function prepareData(
   try {
     const uploaded = await pin(storage, spec.dataKey, pinned)
     const selection = createEvaluationSelection()
+    const systemMessages = createSystemMessageVote()
     const report = await check(work, {
-      ...{ key: pinned, name: 'training data', of: { ...uploaded, tokenizer } },
-      use: (_row, print) => selection.add(print),
+      ...{
+        key: pinned,
+        name: 'training data',
+        of: { ...uploaded, counting: { model: spec.baseModel.name, tokenizers } },
+      },
+      use(row, print) {
+        selection.add(print)
+        systemMessages.add(row)
+      },
     })
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
-    const { files, evaluation } = await split(work, { pinned, setAside, evaluationKey: spec.evaluationKey, key })
-    return { prepared: { ...files, sourceEtag: uploaded.etag, reader: rowReader }, report, evaluation }
+    const use = systemMessages.confirm
+    const { files, evaluation } = await split(work, { pinned, setAside, evaluationKey: spec.evaluationKey, key, use })
+    const learned = report.form && { form: report.form, systemMessage: systemMessages.winner() }
+    const prepared = { ...files, sourceEtag: uploaded.etag, reader: rowReader, ...(learned && { learned }) }
+    return { prepared, report, evaluation }
   } finally {
     await storage.remove([pinned])
   }
@@ -69,17 +81,20 @@ type SplitInput = {
   setAside: Set<string>
   evaluationKey: string | null
   key: (name: string) => string
+  /** Gets each row of the training data. */
+  use: (row: DatasetRow) => void
 }
 
 type SplitData = { files: Pick<PreparedData, 'train' | 'evaluation'>; evaluation: DatasetReport | null }
 
-async function split(work: Work, { pinned, setAside, evaluationKey, key }: SplitInput): Promise<SplitData> {
+async function split(work: Work, { pinned, setAside, evaluationKey, key, use }: SplitInput): Promise<SplitData> {
   const train = openRowWriter(work.storage, key('train.jsonl'))
   const evaluation = openRowWriter(work.storage, key('evaluation.jsonl'))
   const writtenBytes = () => train.sizeBytes() + evaluation.sizeBytes()
   try {
     const isHeldOut = evaluationKey !== null || setAside.size > 0
     await eachRow(work, { key: pinned, name: 'training data', writtenBytes }, (row) => {
+      use(row)
       const isSetAside = setAside.size > 0 && setAside.has(fingerprint(row))
       if (isSetAside) return evaluation.write(row)
       const isEvaluated = !isHeldOut && evaluation.rowCount() < evaluatedTrainingRows
@@ -110,13 +125,13 @@ type CheckInput = {
   name: string
   use?: (row: DatasetRow, print: string) => void
   /** Names the bytes in the report; evaluation rows have no report. */
-  of?: { etag: string; sizeBytes: number; tokenizer: TokenizerSource | null }
+  of?: { etag: string; sizeBytes: number; counting: Counting }
 }
 
 async function check({ storage, ...bounds }: Work, { key, name, use, of }: CheckInput): Promise<DatasetReport> {
   const rows = await validateRows(await open(storage, key, name), { ...bounds, use })
-  const { etag, sizeBytes, tokenizer } = of ?? { etag: '', sizeBytes: 0, tokenizer: null }
-  const report = rows.report({ etag, sizeBytes }, tokenizer)
+  const { counting, ...named } = of ?? { etag: '', sizeBytes: 0 }
+  const report = rows.report(named, counting)
   const problem = invalidDataReason(name, report)
   // The report of the evaluation rows is not the report of the data set.
   if (problem !== null) throw new DatasetInvalidError(problem, of ? report : undefined)

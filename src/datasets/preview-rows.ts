@@ -1,12 +1,12 @@
 // Reads some rows of an upload, as the trainer would, with the reason of each bad one.
-import { plainChat } from '../domain/chat.ts'
+import { chatOf, plainChat } from '../domain/chat.ts'
 import type { PreviewedMessage, PreviewedRow, RowPreview, MarkedText, TemplatedRow } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
-import { isProblem, readDatasetRow, type Conversation } from './dataset-row.ts'
+import { isProblem, readDatasetRow, type Conversation, type DatasetRow } from './dataset-row.ts'
 import type { RawRow } from './raw-row.ts'
 import { readDataset } from './read-dataset.ts'
-import { loadTokenizer, type TokenizerSource } from './token-sample.ts'
+import { loadTokenizer, tokenizerOf, type TokenizerSource, type Tokenizers } from './token-sample.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */
 const reachBytes = 256 * 1024 * 1024
@@ -19,20 +19,24 @@ const addedCharacters = 50
 const maxColumns = 100
 const maxColumnCharacters = 256
 
+/**
+ * `model`: the base model whose tokenizer and template are used. `pairs`: the system message with which pairs are shown as
+ * chats; null shows them as plain text.
+ */
+export type Preview = { offset: number; limit: number; model: string; pairs: { system: string | null } | null }
+
 /** @returns null when no object has this key */
 export async function previewRows(
   storage: Storage,
-  key: string,
-  { offset, limit }: { offset: number; limit: number },
-  { tokenizer }: { tokenizer: TokenizerSource | null },
+  { key, model, pairs, ...page }: Preview & { key: string },
+  { tokenizers }: { tokenizers: Tokenizers },
 ): Promise<RowPreview | null> {
   const file = await storage.read(key)
   if (!file) return null
   try {
-    return await readPage(file, offset, limit, {
-      templatedOf: createTemplating(tokenizer),
-      actingIn: actingIn(tokenizer),
-    })
+    const tokenizer = tokenizerOf(tokenizers, model)
+    const reading = { templatedOf: createTemplating(tokenizer), actingIn: actingIn(tokenizer), pairs }
+    return await readPage(file, page, reading)
   } finally {
     // Nothing more is fetched.
     file.destroy()
@@ -41,8 +45,7 @@ export async function previewRows(
 
 async function readPage(
   file: AsyncIterable<Buffer>,
-  offset: number,
-  limit: number,
+  { offset, limit }: Pick<Preview, 'offset' | 'limit'>,
   reading: Reading,
 ): Promise<RowPreview> {
   const rows: PreviewedRow[] = []
@@ -66,7 +69,7 @@ function addColumns(columns: Set<string>, raw: RawRow) {
     if (columns.size < maxColumns && name.length <= maxColumnCharacters) columns.add(name)
 }
 
-function previewOf(raw: RawRow, { templatedOf, actingIn }: Reading): Omit<PreviewedRow, 'index'> {
+function previewOf(raw: RawRow, { templatedOf, actingIn, pairs }: Reading): Omit<PreviewedRow, 'index'> {
   const { line } = raw
   const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : readDatasetRow(raw.value)
   if (isProblem(row))
@@ -74,14 +77,21 @@ function previewOf(raw: RawRow, { templatedOf, actingIn }: Reading): Omit<Previe
   const { input, output, conversation } = row
   const texts = { input: beginning(input), output: beginning(output) }
   const { messages, isCut: areMessagesCut } = conversation ? messagesOf(conversation) : none
-  const { templated, isCut: isTemplateCut } = conversation ? templatedOf(conversation) : none
+  const chat = conversation ?? (pairs && input !== '' ? asConversation(row, pairs) : null)
+  const { templated, isCut: isTemplateCut } = chat ? templatedOf(chat) : none
   const areTextsCut = input.length > maxTextCharacters || output.length > maxTextCharacters
   const isCut = areTextsCut || areMessagesCut || isTemplateCut
-  const specialTokens = conversation ? [] : actingIn(input)
+  const specialTokens = chat ? [] : actingIn(input)
   return { line, row: texts, messages, templated, specialTokens, isCut, error: null }
 }
 
-type Reading = { templatedOf: Templating; actingIn: (input: string) => string[] }
+/** A pair as an evaluation asks for it, with the answer that it expects. */
+function asConversation({ input, output }: DatasetRow, { system }: { system: string | null }): Conversation {
+  const { messages } = chatOf(input, system)
+  return { messages: [...messages, { role: 'assistant', content: output }], learned: [messages.length] }
+}
+
+type Reading = { templatedOf: Templating; actingIn: (input: string) => string[]; pairs: Preview['pairs'] }
 type Templating = (conversation: Conversation) => { templated: TemplatedRow | null; isCut: boolean }
 
 const none = { messages: null, templated: null, isCut: false }

@@ -5,9 +5,10 @@ import { isProblem, readDatasetRow, type DatasetRow, type RowProblem } from './d
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
+import { createFormCount } from './learned-form.ts'
 import type { RawRow } from './raw-row.ts'
 import { readDataset } from './read-dataset.ts'
-import { createTokenSample, type TokenizerSource } from './token-sample.ts'
+import { createTokenSample, tokenizerOf, type Tokenizers } from './token-sample.ts'
 import { createUnreadFields } from './unread-fields.ts'
 
 const maxListedBadRows = 100
@@ -25,6 +26,7 @@ function createRowValidation(read: ReadRow) {
   const prints = createFingerprintSet()
   const tokens = createTokenSample()
   const unreadFields = createUnreadFields()
+  const forms = createFormCount()
   let rowCount = 0
   let badRowCount = 0
   let duplicateCount = 0
@@ -52,10 +54,11 @@ function createRowValidation(read: ReadRow) {
       inputLength.add(row.input.length)
       outputLength.add(row.output.length)
       tokens.add(row)
+      forms.add(row)
       return { row, print }
     },
 
-    report: (of: { etag: string; sizeBytes: number }, tokenizer: TokenizerSource | null): DatasetReport => ({
+    report: (of: { etag: string; sizeBytes: number }, { model, tokenizers }: Counting = notCounted): DatasetReport => ({
       ...of,
       reader: rowReader,
       rowCount,
@@ -66,11 +69,17 @@ function createRowValidation(read: ReadRow) {
       emptyOutputCount,
       inputLength: inputLength.percentiles(),
       outputLength: outputLength.percentiles(),
-      tokenLength: tokens.measure(tokenizer, rowCount - badRowCount),
+      tokenLength: tokens.measure(tokenizerOf(tokenizers, model), rowCount - badRowCount),
+      countedFor: model,
+      form: forms.form(),
       checkedAt: new Date().toISOString(),
     }),
   }
 }
+
+/** The base model whose tokens are counted. */
+export type Counting = { model: string; tokenizers: Tokenizers }
+const notCounted: Counting = { model: '', tokenizers: [] }
 
 type ReadRow = (value: unknown, unread: string[]) => DatasetRow | RowProblem
 

@@ -12,10 +12,18 @@ type World = {
   storedBytes?: number
   reader?: number
   unreadFields?: object[]
+  learned?: PreparedData['learned'] | null
 }
 
 /** A store and tables in memory with jobs of one account on one upload. */
-function world({ prepare, report = null, storedBytes = 99, reader = rowReader, unreadFields = [] }: World = {}) {
+function world({
+  prepare,
+  report = null,
+  storedBytes = 99,
+  reader = rowReader,
+  unreadFields = [],
+  learned,
+}: World = {}) {
   const kept = new Map<number, PreparedData>()
   const stored = new Map([['upload', { etag: 'e', sizeBytes: 9 }]])
   const removed = new Set<number>()
@@ -23,7 +31,9 @@ function world({ prepare, report = null, storedBytes = 99, reader = rowReader, u
   const rows = (jobId: number, sha256 = 'h') => {
     const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 1, sha256, rowCount: 1 }
     stored.set(file.key, { etag: 'x', sizeBytes: 1 })
-    return { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e', reader }
+    const evaluation = { ...file, split: 'train' as const }
+    const said = learned === undefined ? { form: 'pairs' as const, systemMessage: null } : learned
+    return { train: file, evaluation, sourceEtag: 'e', reader, ...(said && { learned: said }) }
   }
   const notes: [jobId: number, message: string][] = []
   const jobEvents = {
@@ -91,6 +101,13 @@ test('rows of another upload, rows that are gone, and evaluation rows of the cal
   await run(4, { spec: { dataKey: 'upload', evaluationKey: 'own' } })
   assert.deepEqual([kept.get(3)?.train.key, kept.get(4)?.train.key], ['jobs/3/data/rows', 'jobs/4/data/rows'])
   assert.equal(checks(), 4)
+})
+
+test('rows of a release that did not note their form are not shared', async () => {
+  const { run, checks } = world({ learned: null })
+  await run(1)
+  await run(2)
+  assert.equal(checks(), 2)
 })
 
 test('a job whose rows are gone gets the same rows again, or none', async () => {

@@ -4,7 +4,12 @@ import { test } from 'node:test'
 import { previewRows } from '../../src/datasets/preview-rows.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
-const tokenizer = { name: 'anneal-tiny', folder: 'models/anneal-tiny' }
+const model = 'anneal-tiny'
+const tokenizers = [
+  { name: 'other', folder: 'models' },
+  { name: model, folder: 'models/anneal-tiny' },
+]
+const asked = { key: 'key', model, pairs: null }
 const storing = (file: Readable | null) => ({ read: () => Promise.resolve(file) }) as unknown as Storage
 
 const lines = [
@@ -22,7 +27,7 @@ const lines = [
 ].join('\n')
 
 const preview = (page: { offset: number; limit: number }) =>
-  previewRows(storing(Readable.from([Buffer.from(lines)])), 'key', page, { tokenizer })
+  previewRows(storing(Readable.from([Buffer.from(lines)])), { ...asked, ...page }, { tokenizers })
 
 test('a preview shows rows of every format with their lines, and the reason of each bad one', async () => {
   const { rows, next } = (await preview({ offset: 0, limit: 10 })) ?? assert.fail()
@@ -64,11 +69,24 @@ test('a preview names the special tokens that act in the input of a pair', async
   const pair = JSON.stringify({ input: '<s>one</s></s>', output: '</s>' })
   const text = JSON.stringify({ text: '<s>two</s>' })
   const file = storing(Readable.from([Buffer.from(`${pair}\n${text}`)]))
-  const page = (await previewRows(file, 'key', { offset: 0, limit: 2 }, { tokenizer })) ?? assert.fail()
+  const page = (await previewRows(file, { ...asked, offset: 0, limit: 2 }, { tokenizers })) ?? assert.fail()
   assert.deepEqual(
     page.rows.map(({ specialTokens }) => specialTokens),
     [['<s>', '</s>'], []],
   )
+})
+
+test('a preview for a model that learned conversations shows pairs as an evaluation asks for them', async () => {
+  const shown = async (more: object) => {
+    const file = storing(Readable.from([Buffer.from(lines)]))
+    const page = await previewRows(file, { ...asked, offset: 0, limit: 1, ...more }, { tokenizers })
+    return page?.rows[0]?.templated?.sequences.flat().map(({ text }) => text)
+  }
+  assert.deepEqual(await shown({ pairs: { system: null } }), ['<s>Question: one\nAnswer: ', '1</s>'])
+  assert.deepEqual(await shown({ pairs: { system: 'Be brief.' } }), ['<s>Be brief.\nQuestion: one\nAnswer: ', '1</s>'])
+  assert.equal(await shown({}), undefined)
+  // The tokenizer of another model is not on this machine.
+  assert.equal(await shown({ model: 'gone', pairs: { system: null } }), undefined)
 })
 
 test('pages follow one another, and the last page says so', async () => {
@@ -80,7 +98,7 @@ test('pages follow one another, and the last page says so', async () => {
   }
   assert.deepEqual(seen, [0, 1, 2, 3, 4])
   assert.deepEqual(await preview({ offset: 5, limit: 2 }), { rows: [], columns: [], next: null })
-  assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2 }, { tokenizer }), null)
+  assert.equal(await previewRows(storing(null), { ...asked, offset: 0, limit: 2 }, { tokenizers }), null)
 })
 
 test('nothing is fetched beyond the page', async () => {
@@ -90,14 +108,14 @@ test('nothing is fetched beyond the page', async () => {
     })(),
   )
   const { rows, next } =
-    (await previewRows(storing(file), 'key', { offset: 3, limit: 2 }, { tokenizer })) ?? assert.fail()
+    (await previewRows(storing(file), { ...asked, offset: 3, limit: 2 }, { tokenizers })) ?? assert.fail()
   assert.deepEqual([rows.map(({ row }) => row?.input), next], [['3', '4'], 5])
   assert.ok(file.destroyed)
 })
 
 const templatesOf = async (...conversations: object[][]) => {
   const file = Readable.from(conversations.map((messages) => Buffer.from(`${JSON.stringify({ messages })}\n`)))
-  const page = await previewRows(storing(file), 'key', { offset: 0, limit: 9 }, { tokenizer })
+  const page = await previewRows(storing(file), { ...asked, offset: 0, limit: 9 }, { tokenizers })
   return page?.rows.map(({ templated, isCut }) => ({ templated, isCut }))
 }
 const turns = (count: number, text: string) =>

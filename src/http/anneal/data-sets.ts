@@ -62,7 +62,8 @@ export const dataSetRoutes = [
     query: RowsQuery,
     response: DatasetRows,
     async handle({ caller: ctx, params, query, signal }) {
-      const input = { datasetId: params.dataset_id, ...query }
+      const { model_name: modelName = null, as_chat: asChat, ...page } = query
+      const input = { datasetId: params.dataset_id, modelName, asChat: asChat && asChat === 'true', ...page }
       const { version, rows, columns, next } = await previewDatasetRows({ ctx, input, signal })
       return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), columns, next }
     },

@@ -3,6 +3,7 @@ import { rowReader, type DatasetReport } from '../../domain/dataset-report.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
+import { resolveModel } from '../models/resolve.ts'
 import { findDataset } from './find.ts'
 
 /** A request waits this long. A longer check continues, and a later request reads its report. */
@@ -19,24 +20,33 @@ export async function getDatasetReport({
   input,
 }: {
   ctx: Ctx
-  input: { datasetId: string }
+  /** `modelName`: the model whose tokens are counted. Null: those of any model that were counted before, or of the default one. */
+  input: { datasetId: string; modelName: string | null }
 }): Promise<CheckedDataset> {
+  const model = input.modelName === null ? null : (await resolveModel(ctx, input.modelName)).baseModel.name
   const version = await findDataset({ ctx, input })
-  return { version, report: await checkVersion(ctx, version) }
+  return { version, report: await checkVersion(ctx, version, model) }
 }
 
-/** @returns null when nothing is uploaded @throws ServiceError unavailable while the check runs */
+/**
+ * @param model the base model whose tokens are counted; null for any
+ * @returns null when nothing is uploaded
+ * @throws ServiceError unavailable while the check runs
+ */
 export async function checkVersion(
   ctx: Ctx,
   version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+  model: string | null,
 ): Promise<DatasetReport | null> {
   const { database, storage } = ctx.deps
   const object = await storage.stat(version.uploadKey)
   if (!object) return null
   const known = await database.datasets.report(version.id)
-  if (known?.etag === object.etag && known.reader === rowReader) return known
+  const isCounted = model === null || (known?.countedFor ?? known?.tokenLength?.tokenizer) === model
+  if (known?.etag === object.etag && known.reader === rowReader && isCounted) return known
   await database.datasets.noteSize(version.id, object.sizeBytes)
-  const check = checks.get(version.id) ?? startCheck(ctx, version)
+  const counted = model ?? ctx.deps.catalogue.defaultCompletionModel.name
+  const check = checks.get(checkId(version, counted)) ?? startCheck(ctx, version, counted)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
   if (report !== 'late') return report
   // The next request reports a later failure.
@@ -46,14 +56,17 @@ export async function checkVersion(
   })
 }
 
-/** Running checks of this process, by version. */
+const checkId = ({ id }: Pick<DatasetVersion, 'id'>, model: string) => `${id} ${model}`
+
+/** Running checks of this process, by version and model. */
 const checks = new Map<string, Promise<DatasetReport | null>>()
 /** Accounts with a running check. The validator gives accounts their turns; one account may not fill its queue. */
 const checking = new Set<string>()
 
 function startCheck(
   { deps, accountId }: Ctx,
-  { id, uploadKey }: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+  version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+  model: string,
 ): Promise<DatasetReport | null> {
   if (checking.has(accountId))
     throw new ServiceError(
@@ -62,10 +75,11 @@ function startCheck(
       { retryAfterSeconds: 5 },
     )
   checking.add(accountId)
+  const id = checkId(version, model)
   const check = (async () => {
     try {
-      const report = await deps.datasets.check({ accountId, key: uploadKey })
-      if (report) await deps.database.datasets.saveReport(id, report)
+      const report = await deps.datasets.check({ accountId, key: version.uploadKey, model })
+      if (report) await deps.database.datasets.saveReport(version.id, report)
       return report
     } finally {
       checks.delete(id)

@@ -1,5 +1,6 @@
 // The report of a data set's check.
 import { z } from 'zod'
+import { learnedForms } from '../../../domain/learned.ts'
 import { named } from '../../kit/named-schemas.ts'
 
 const Percentiles = z.object({
@@ -50,6 +51,10 @@ export const DatasetReport = named(
         }),
       )
       .describe('The first 100 bad rows'),
+    form: z
+      .enum(learnedForms)
+      .nullable()
+      .describe('The form of most good rows, in which a model would learn them; null without rows'),
     unread_fields: z
       .array(
         z.object({
