@@ -56,7 +56,7 @@ export async function prepareData(
       },
     })
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
-    const use = systemMessages.confirm
+    const use = (row: DatasetRow) => systemMessages.confirm(row)
     const { files, evaluation } = await split(work, { pinned, setAside, evaluationKey: spec.evaluationKey, key, use })
     const learned = report.form && { form: report.form, systemMessage: systemMessages.winner() }
     const prepared = { ...files, sourceEtag: uploaded.etag, reader: rowReader, ...(learned && { learned }) }

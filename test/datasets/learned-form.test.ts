@@ -20,7 +20,7 @@ const talk = (system: string | null): DatasetRow => ({
 test('the form of a data set is that of most rows', () => {
   const formOf = (...rows: DatasetRow[]) => {
     const count = createFormCount()
-    rows.forEach(count.add)
+    for (const row of rows) count.add(row)
     return count.form()
   }
   assert.equal(formOf(), null)
@@ -32,8 +32,8 @@ test('the form of a data set is that of most rows', () => {
 test('the learned system message is the one of more than half of the conversations', () => {
   const winner = (...rows: DatasetRow[]) => {
     const vote = createSystemMessageVote()
-    rows.forEach(vote.add)
-    rows.forEach(vote.confirm)
+    for (const row of rows) vote.add(row)
+    for (const row of rows) vote.confirm(row)
     return vote.winner()
   }
   assert.equal(winner(pair, pair, talk('one')), 'one')

@@ -19,7 +19,7 @@ export type PromptsAsked = WithRows & { kind: 'prompts'; prompts: readonly Promp
 export type QuestionsAsked = WithRows & { kind: 'questions'; questions: readonly BatchItem[]; chat: ChatOptions }
 
 /** A conversation gets no stored rows. */
-export type ChatAsked = Chat & { kind: 'chat' }
+type ChatAsked = Chat & { kind: 'chat' }
 
 export type Asked = PromptsAsked | QuestionsAsked | ChatAsked
 
