@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts'
 export const command = serviceVerb({
   takes: { 'PROMPT...': 'a text; - reads one from standard input' },
   options: {
-    model: { value: 'NAME', says: 'a base model, or the model_name of a completed job', required: true },
+    model: { value: 'NAME', says: 'a base model, or a tuned one by its name or id', required: true },
     chat: { says: "asks each prompt as a chat, by the model's own template" },
     system: { value: 'TEXT', says: 'with --chat, the system message; by default the one that the model learned' },
     type: { value: 'JSON', says: `typed output, such as '{"city": "str", "stock": "int"}'` },
