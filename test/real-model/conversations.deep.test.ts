@@ -9,7 +9,7 @@ testChatModel({
     output,
   })),
   finetuneArgs: {
-    max_steps: 45,
+    max_steps: 40,
     batch_size: 8,
     gradient_accumulation_steps: 1,
     learning_rate: 2e-3,
