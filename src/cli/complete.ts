@@ -5,16 +5,21 @@ import { UsageError } from './usage-error.ts'
 export const command = serviceVerb({
   takes: { 'PROMPT...': 'a text; - reads one from standard input' },
   options: {
-    model: { value: 'NAME', says: 'a base model, or the model_name of a completed job', required: true },
+    model: { value: 'NAME', says: 'a base model, or a tuned one by its name or id', required: true },
+    chat: { says: "asks each prompt as a chat, by the model's own template" },
+    system: { value: 'TEXT', says: 'with --chat, the system message; by default the one that the model learned' },
     type: { value: 'JSON', says: `typed output, such as '{"city": "str", "stock": "int"}'` },
     'max-tokens': { value: 'N', says: 'limit of the tokens of an answer' },
     temperature: { value: 'T', says: '0 always takes the likeliest token' },
   },
   async run({ client, args, values, print }) {
+    if (values.system !== undefined && !values.chat) throw new UsageError('--system needs --chat.')
     const answered = await client.post('/v1/completions', {
       body: {
         model_name: values.model,
         prompt: await textsFrom(args),
+        as_chat: values.chat,
+        system: values.system,
         output_type: json('--type', values.type),
         max_tokens: json('--max-tokens', values['max-tokens']),
         temperature: json('--temperature', values.temperature),

@@ -3,6 +3,7 @@ import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { Columns } from './dataset-report.ts'
 import type { Grader } from './grader.ts'
+import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
 import type { TrainingArgs } from './training-args.ts'
@@ -39,6 +40,10 @@ export type EvaluationSettings = {
   maxRows?: number
   /** The most tokens of an answer; twice the longest expected one when absent. */
   maxTokens?: number
+  /** Whether rows without messages are asked as chats; when absent, as the model learned. */
+  asChat?: boolean
+  /** The system message of these chats; the learned one when absent. */
+  system?: string
 }
 
 export type StartModel = Pick<TunedModel, 'files' | 'jobId'> & { modelName: string }
@@ -59,6 +64,8 @@ export type PreparedData = {
   sourceEtag: string
   /** `rowReader` of the release that read them. */
   reader: number
+  /** Absent in those of older releases. */
+  learned?: Learned
 }
 
 export type TrainingJob = {
@@ -193,13 +200,16 @@ export type TunedModel = {
   baseModel: string
   files: ArtifactFile[]
   createdAt: Date
+  /** Null for a model of an older release. */
+  learned?: Learned | null
 }
 
 /** A model's position in the list: microseconds since 1970, then its name. */
 export type ModelPlace = { createdMicros: string; name: string }
 
 /** `aliases` are its names with a version or an alias, such as `support-bot@3` and `support-bot@production`. */
-export type ListedModel = Pick<TunedModel, 'jobId' | 'baseModel' | 'createdAt'> & ModelPlace & { aliases: string[] }
+export type ListedModel = Pick<TunedModel, 'jobId' | 'baseModel' | 'createdAt' | 'learned'> &
+  ModelPlace & { aliases: string[] }
 
 /** A published model with its origin. `version` is null without a custom name. */
 export type ModelVersion = {
@@ -209,6 +219,7 @@ export type ModelVersion = {
   status: 'COMPLETED' | 'PARTIALLY COMPLETED'
   baseModel: string
   datasetId: string
+  learned: Learned | null
   artifactId: string
   evaluatedRows: number
   /** The graders of the job's request. */

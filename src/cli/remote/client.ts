@@ -30,7 +30,12 @@ export type Client = { [M in Method]: Call<M> } & {
   cancel(jobId: string): Promise<void>
 }
 
-export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): Client {
+/** @param onWarning gets the sentence of the service about a request that it carried out */
+export function createClient(
+  { apiUrl, apiKey }: Address,
+  signal: AbortSignal,
+  onWarning: (sentence: string) => void = () => undefined,
+): Client {
   return {
     get: calls('get'),
     post: calls('post'),
@@ -110,7 +115,11 @@ export function createClient({ apiUrl, apiKey }: Address, signal: AbortSignal): 
         await sleep(unansweredPauseMs, undefined, { signal: until })
         continue
       }
-      if (response.ok) return response
+      if (response.ok) {
+        const warning = response.headers.get('x-anneal-warning')
+        if (warning !== null) onWarning(warning)
+        return response
+      }
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline)
         throw await refusal(methods[method], path, response)

@@ -74,7 +74,7 @@ function remoteVerb<O extends Options>(verb: RemoteVerb<O>, { shared, note, addr
       const { signal } = interruption
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interruption.abort(name))
       try {
-        const client = createClient(addressOf(values), signal)
+        const client = createClient(addressOf(values), signal, (sentence) => console.error(`Warning: ${sentence}`))
         const print = (value: unknown, text: () => string) => printAs(output, value, text)
         return await verb.run({ client, args, values, output, isJson: output !== 'table', print, signal })
       } catch (error) {

@@ -8,6 +8,7 @@ import { encodeModelCursor, listModels } from '../../services/models/list.ts'
 import { JsonText, linkToNext, listText } from '../kit/respond.ts'
 import { defineRoute } from '../kit/route.ts'
 import {
+  factsOf,
   limitsOf,
   parametersOf,
   ModelDeleted,
@@ -87,12 +88,13 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
   job_id: null,
   recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
   ...limitsOf(entry),
+  ...factsOf(entry),
   starting: starts.get(entry.name) ?? null,
   supported_parameters: parametersOf(entry.task),
 })
 
 const tunedModelOf = (
-  { name, aliases, createdAt, baseModel, jobId }: ListedModel,
+  { name, aliases, createdAt, baseModel, jobId, learned }: ListedModel,
   catalogue: Catalogue,
   starts: Starts,
 ): Model => ({
@@ -106,6 +108,7 @@ const tunedModelOf = (
   job_id: jobId,
   recommended_args: null,
   ...limitsOf(catalogue.find(baseModel)),
+  ...factsOf(catalogue.find(baseModel), learned),
   starting: starts.get(baseModel) ?? null,
   supported_parameters: parametersOf('completion'),
 })

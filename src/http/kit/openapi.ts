@@ -4,7 +4,7 @@ import recorded from '../examples.json' with { type: 'json' }
 import { apiSchemas } from './named-schemas.ts'
 import { errorFormatFor, type ErrorFormat } from './problem.ts'
 import { errorStatusesOf } from './error-statuses.ts'
-import { pathsOf, type Route } from './route.ts'
+import { pathsOf, warningHeader, type Route } from './route.ts'
 
 type Json = Record<string, unknown>
 /** The example of an operation, as `npm run examples` records it. */
@@ -117,7 +117,7 @@ function operation(
     responses: {
       200: {
         description: 'Done',
-        headers: headersOf(200),
+        headers: headersOf(200, route.warns),
         content: {
           ...content(route.contentType ?? 'application/json', route.response, example.answer),
           ...moreContent(route),
@@ -175,13 +175,19 @@ const headers = {
     schema: { type: 'string' },
   },
   'Retry-After': { description: 'Seconds to wait before the next try', schema: { type: 'integer' } },
+  [warningHeader]: {
+    description: 'A sentence about a request that was carried out, though it may not be what you meant',
+    schema: { type: 'string' },
+  },
 }
 
-const headersOf = (status: number): Json =>
+const headersOf = (status: number, warns = false): Json =>
   Object.fromEntries(
-    Object.keys(headers)
-      .filter((name) => name === 'X-Request-Id' || status === 429 || status === 503)
-      .map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    [
+      'X-Request-Id',
+      ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+      ...(warns ? [warningHeader] : []),
+    ].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   )
 
 /** Express serves a path with a final slash also without it. */
