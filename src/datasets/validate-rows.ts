@@ -88,7 +88,7 @@ function createRowValidation(columns: Columns | null) {
 }
 
 /** The base model whose tokens are counted. */
-export type Counting = { model: string; tokenizers: Tokenizers }
+type Counting = { model: string; tokenizers: Tokenizers }
 const notCounted: Counting = { model: '', tokenizers: [] }
 
 type Reading = {
