@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import { rowReader } from '../../../src/domain/dataset-report.ts'
-import type { Ctx } from '../../../src/services/context.ts'
 import { getDatasetReport } from '../../../src/services/datasets/get-report.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 const completion = { task: 'completion', engine: 'transformers', contextLength: 1024 }
 const catalogue = parseCatalogue({
@@ -36,7 +36,7 @@ test('a report is made again only for a model whose tokens were not counted last
       },
     },
   }
-  const ctx = { deps, accountId: 'a' } as unknown as Ctx
+  const ctx = contextOf({ deps, accountId: 'a' })
   const report = (modelName: string | null) => getDatasetReport({ ctx, input: { datasetId: 'set', modelName } })
   for (const name of [null, null, 'tiny', 'other', null, 'chatty', 'tiny']) await report(name)
   assert.deepEqual(counted, ['tiny', 'chatty', 'tiny'])

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import type { Learned } from '../../../src/domain/learned.ts'
-import type { Ctx } from '../../../src/services/context.ts'
 import { findEvaluated, type EvaluationForm } from '../../../src/services/evaluations/evaluated-models.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 const completion = { task: 'completion', engine: 'transformers', contextLength: 1024 }
 const catalogue = parseCatalogue({
@@ -27,7 +27,7 @@ async function asked(names: string[], form: EvaluationForm = {}) {
   }
   const job = { spec: { args: {} } }
   const database = { models: { find }, trainingJobs: { find: () => Promise.resolve(job) } }
-  const ctx = { deps: { catalogue, database }, accountId: 'a' } as unknown as Ctx
+  const ctx = contextOf({ deps: { catalogue, database }, accountId: 'a' })
   const found = await findEvaluated(ctx, names, form)
   return found.map(({ chat }) => chat?.system ?? null)
 }
