@@ -1,7 +1,7 @@
 // The results of a chunk: its items go to the model together, refused ones are left out, and a streaming chunk shows shorter texts
 // before its final ones.
 import { ApplicationFailure } from '@temporalio/activity'
-import type { BatchCompletionInput, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
+import type { BatchCompletionInput, BatchItem, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
 import { answerLines, type AnswerLine } from './request-lines.ts'
 import { partialCompletions, type Completions } from './partial-completions.ts'
@@ -11,7 +11,7 @@ type AccountKey = Pick<InferenceBatch, 'accountId' | 'apiKeyId'>
 
 export type Infer = {
   complete(
-    input: AccountKey & BatchCompletionInput & { modelName: string; prompts: string[] },
+    input: AccountKey & BatchCompletionInput & { modelName: string; prompts: BatchItem[] },
     signal: AbortSignal,
   ): Promise<Completions>
   embed(
@@ -21,7 +21,7 @@ export type Infer = {
   answerLine: AnswerLine
 }
 
-type Chunk = { start: number; items: readonly string[]; signal: AbortSignal }
+type Chunk = { start: number; items: readonly BatchItem[]; signal: AbortSignal }
 
 /**
  * Yields the final results last.
@@ -32,14 +32,15 @@ export async function* answerChunk(infer: Infer, batch: InferenceBatch, chunk: C
   const { start, items, signal } = chunk
   const answer = answerOthers({ start, itemCount: items.length })
   if (request.requests || request.endpoint) {
-    yield await answerLines(infer, batch, chunk)
+    yield await answerLines(infer, batch, { start, items: items as string[], signal })
     return
   }
-  const at = (positions: readonly number[]) => positions.map((position) => items[position] as string)
+  const at = <Item extends BatchItem>(positions: readonly number[]) =>
+    positions.map((position) => items[position] as Item)
   if (request.input === null) {
     const onLong = request.truncate ? 'cut' : 'refuse'
     const { answers, errors } = await answer((positions) =>
-      infer.embed({ accountId, apiKeyId, modelName, texts: at(positions), onLong }, signal),
+      infer.embed({ accountId, apiKeyId, modelName, texts: at<string>(positions), onLong }, signal),
     )
     yield { values: unbracketed(answers), finishReasons: '', step: 0, isFinal: true, ...errorsOf(errors) }
     return

@@ -8,6 +8,7 @@ import {
   batchTooOld,
   chunkLength,
   requestLines,
+  type BatchItem,
   type InferenceBatch,
 } from '../src/domain/inference-batch.ts'
 import { ServiceError, type InputIssue } from '../src/domain/service-error.ts'
@@ -104,7 +105,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     }
   }
 
-  async function readItems({ promptsKey, request, kind }: InferenceBatch, chunk: number): Promise<string[]> {
+  async function readItems({ promptsKey, request, kind }: InferenceBatch, chunk: number): Promise<BatchItem[]> {
     const location = request.chunks[chunk]
     if (!location) throw ApplicationFailure.nonRetryable(`The batch has no chunk ${chunk}.`)
     const { bytes } = await storage.readRange(promptsKey, { offset: location.offset, limit: location.sizeBytes })
@@ -113,7 +114,7 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
         'The prompts of the batch are missing from the object store. Submit the batch again.',
         'Refused',
       )
-    return kind === 'requests' ? requestLines(bytes.toString()) : (JSON.parse(bytes.toString()) as string[])
+    return kind === 'requests' ? requestLines(bytes.toString()) : (JSON.parse(bytes.toString()) as BatchItem[])
   }
 
   async function allRefused(batchId: string): Promise<ApplicationFailure> {

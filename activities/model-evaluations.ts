@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { chunkSize, layOut } from '../src/domain/chunk-layout.ts'
 import { graderName, type ScoredAnswer } from '../src/domain/grader.ts'
-import { batchCancelled, type InferenceBatch } from '../src/domain/inference-batch.ts'
+import { batchCancelled, type BatchItem, type InferenceBatch } from '../src/domain/inference-batch.ts'
 import {
   isOpenEvaluation,
   type EvaluatedRow,
@@ -128,8 +128,10 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     const graders = request.graders ?? (await grading.defaultGraders(accountId, expected, cancellationSignal()))
     const batches: Awaited<ReturnType<typeof storeBatch>>[] = []
     // One after the other, because each takes as much memory as the rows.
+    if (sampled.areChats && request.asChat === false) throw refused(chatsOnly)
     for (const model of request.models) batches.push(await storeBatch(evaluation, model, rows))
-    const plan = { graders, chunks: sampled.chunks, batchIds: batches.map((batch) => batch.id) }
+    const batchIds = batches.map((batch) => batch.id)
+    const plan = { graders, chunks: sampled.chunks, batchIds, ...(sampled.areChats && { areChats: true }) }
     const isOurs = await database.transaction(async (tx) => {
       const started = await tx.modelEvaluations.start(id, {
         rowsKey,
@@ -145,16 +147,18 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
 
   /** Stores the prompts of one model's batch. Its row follows with the plan. */
   async function storeBatch(
-    { accountId, apiKeyId, request: { maxTokens } }: ModelEvaluation,
-    { modelName, specialTokens = true }: ModelEvaluation['request']['models'][number],
+    { accountId, apiKeyId, request: { maxTokens, system } }: ModelEvaluation,
+    { modelName, specialTokens = true, chat: ofPairs }: ModelEvaluation['request']['models'][number],
     rows: readonly EvaluatedRow[],
   ) {
     const id = randomUUID()
     const promptsKey = storageKeys.batch(accountId, id, 'items.json')
-    const { object, chunks } = layOut(rows.map(({ input }) => input))
+    // Conversations are asked as chats, and so are the rows beside them.
+    const chat = ofPairs ?? (rows.some((row) => row.chat) ? { system: system ?? '' } : undefined)
+    const { object, chunks } = layOut(rows.map((row) => itemOf(row, system)))
     await storage.write(promptsKey, object)
     const sampling = { temperature: 0, topP: null, seed: null, stop: [], maxTokens }
-    const input = { dataId: null, outputType: null, specialTokens, ...sampling }
+    const input = { dataId: null, outputType: null, specialTokens, ...sampling, ...(chat && { chat }) }
     const common = { accountId, apiKeyId, modelName, promptsKey, itemCount: rows.length }
     return { id, kind: 'completions' as const, request: { chunkSize, chunks, input }, ...common }
   }
@@ -237,4 +241,14 @@ async function byGrader<T>(names: readonly string[], figureOf: (grader: string) 
     await new Promise(setImmediate)
   }
   return Object.fromEntries(figures)
+}
+
+const chatsOnly =
+  'The data set holds conversations, which are asked as chats: submit the evaluation without as_chat, or with true.'
+
+/** A conversation without a system message of its own gets that of the request. */
+function itemOf({ input, chat }: EvaluatedRow, system: string | undefined): BatchItem {
+  if (!chat) return input
+  if (!system || chat.messages[0]?.role === 'system') return chat
+  return { ...chat, messages: [{ role: 'system', content: system }, ...chat.messages] }
 }

@@ -82,6 +82,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if (!shared || shared.owner === id) return null
     const { sourceEtag: etag, ...prepared } = shared.prepared
     if (!isReadOf({ etag, ...prepared }, now)) return null
+    // Rows of an older release do not say what is learned from them.
+    if (!prepared.learned) return null
     // Without the report nobody could tell the job which rows it leaves out.
     if (prepared.skipped && !(isSkipping && report)) return null
     return (await isStored(shared.prepared))

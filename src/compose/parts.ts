@@ -47,7 +47,7 @@ export function openParts(config: Config, log: Log) {
   return {
     ...models,
     notifications,
-    datasets: createDatasetValidator(config.s3, config.tokenizer, config.datasetLimits),
+    datasets: createDatasetValidator(config.s3, config.tokenizers, config.datasetLimits),
     grading,
     embed,
     evaluationScores: createEvaluationScores({ grading, embed, models: database.models }),

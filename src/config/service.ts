@@ -1,10 +1,9 @@
 // The settings of the api and the worker.
 import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parseCatalogue, type CatalogueEntry } from '../domain/catalogue.ts'
+import { parseCatalogue } from '../domain/catalogue.ts'
 import { retentionOf } from '../domain/retention.ts'
 import { listed, parse } from './environment.ts'
+import { findTemplate, tokenizersOf } from './model-files.ts'
 import { ServiceEnvironment } from './service-environment.ts'
 
 const hourMs = 3_600_000
@@ -14,7 +13,9 @@ export type Config = ReturnType<typeof readConfig>
 /** @throws Error naming each wrong variable */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   const env = parse(ServiceEnvironment, environment)
-  const catalogue = parseCatalogue(JSON.parse(readFileSync(env.ANNEAL_CATALOGUE, 'utf8')))
+  const catalogue = parseCatalogue(JSON.parse(readFileSync(env.ANNEAL_CATALOGUE, 'utf8')), (entry) =>
+    findTemplate(entry, env),
+  )
   return {
     databaseUrl: env.DATABASE_URL,
     s3: {
@@ -35,7 +36,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     secret: env.ANNEAL_SECRET,
     bootstrapApiKey: env.ANNEAL_BOOTSTRAP_API_KEY,
     catalogue,
-    tokenizer: tokenizerOf(catalogue.defaultCompletionModel, env),
+    tokenizers: tokenizersOf(catalogue, env),
     consoleDir: env.ANNEAL_CONSOLE_DIR,
     serviceName: env.ANNEAL_SERVICE_NAME,
     resumeLimit: env.ANNEAL_RESUME_LIMIT,
@@ -87,18 +88,3 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     logLevel: env.LOG_LEVEL,
   }
 }
-
-/** Null when the base model's files are not on this machine. */
-function tokenizerOf({ name, source }: CatalogueEntry, env: Folders) {
-  if ('gguf' in source) return { name, folder: convertedFolder(source.sha256, env) }
-  if (!('path' in source) || source.path.endsWith('.gguf')) return null
-  return { name, folder: resolve(env.ANNEAL_MODELS_DIR ?? '.', source.path) }
-}
-
-type Folders = { ANNEAL_MODELS_DIR?: string | undefined; ANNEAL_MODEL_CACHE?: string | undefined }
-
-/** Where runtime/anneal_runtime/gguf_model.py writes a model in GGUF. */
-const convertedFolder = (
-  sha256: string,
-  { ANNEAL_MODEL_CACHE: cache = join(homedir(), '.cache/anneal/models') }: Folders,
-) => join(cache, `gguf-${sha256}-2`)

@@ -9,22 +9,22 @@ import { joinParts, type JoinedParts, type PartsToJoin } from './join-parts.ts'
 import { mapColumns, type Mapping } from './map-columns.ts'
 import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
-import { previewRows } from './preview-rows.ts'
+import { previewRows, type Preview } from './preview-rows.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
 import { sampleRows, type Sample, type SampledRows } from './sample-rows.ts'
-import type { TokenizerSource } from './token-sample.ts'
+import type { Tokenizers } from './token-sample.ts'
 
-export type DatasetSettings = { config: StorageConfig; tokenizer: TokenizerSource | null; limits: DatasetLimits }
+export type DatasetSettings = { config: StorageConfig; tokenizers: Tokenizers; limits: DatasetLimits }
 
 export type DatasetTask =
   | ({ kind: 'prepare' } & DataOfJob)
-  | { kind: 'check'; key: string; columns: Columns | null }
+  | { kind: 'check'; key: string; model: string; columns: Columns | null }
   | ({ kind: 'sample' } & Sample)
   | ({ kind: 'map' } & Mapping)
   | ({ kind: 'join' } & PartsToJoin)
   | PreviewTask
 
-export type PreviewTask = { kind: 'preview'; key: string; columns: Columns | null; offset: number; limit: number }
+export type PreviewTask = { kind: 'preview'; key: string } & Preview
 
 export type TaskAnswer =
   | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | JoinedParts | null }
@@ -59,6 +59,6 @@ function perform(task: DatasetTask) {
     case 'join':
       return joinParts(storage, task)
     case 'preview':
-      return previewRows(storage, task.key, task, settings)
+      return previewRows(storage, task, settings)
   }
 }

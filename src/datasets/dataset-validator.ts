@@ -10,7 +10,7 @@ import type { JoinedParts, PartsToJoin } from './join-parts.ts'
 import type { Mapping } from './map-columns.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
 import type { Sample, SampledRows } from './sample-rows.ts'
-import type { TokenizerSource } from './token-sample.ts'
+import type { Tokenizers } from './token-sample.ts'
 
 const maxThreads = 4
 /** Checks of one account at once: the others find a free thread at any time. */
@@ -27,10 +27,10 @@ export type DatasetValidator = ReturnType<typeof createDatasetValidator>
 
 export function createDatasetValidator(
   config: StorageConfig,
-  tokenizer: TokenizerSource | null,
+  tokenizers: Tokenizers,
   limits: DatasetLimits = defaultDatasetLimits,
 ) {
-  const workerData: DatasetSettings = { config, tokenizer, limits }
+  const workerData: DatasetSettings = { config, tokenizers, limits }
   const module = new URL('./dataset-thread.ts', import.meta.url)
   const sizes = { atMost: maxThreads, atMostOfAccount: maxThreadsOfAccount, heapLimitMegabytes }
   const threads = createThreads(module, { ...sizes, workerData })
@@ -62,11 +62,11 @@ export function createDatasetValidator(
       inThread(accountId, { kind: 'map', ...mapping }, signal) as Promise<DataFile>,
     join: ({ accountId, ...parts }: PartsToJoin & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'join', ...parts }, signal) as Promise<JoinedParts>,
-    /** @returns null when no object has this key */
+    /** @param check `model`: the base model whose tokens are counted @returns null when no object has this key */
     check: (
-      { accountId, ...task }: { accountId: string; key: string; columns: Columns | null },
+      { accountId, ...check }: { accountId: string; key: string; model: string; columns: Columns | null },
       signal?: AbortSignal,
-    ) => inThread(accountId, { kind: 'check', ...task }, signal) as Promise<DatasetReport | null>,
+    ) => inThread(accountId, { kind: 'check', ...check }, signal) as Promise<DatasetReport | null>,
     /** @returns null when no object has this key */
     preview: ({ accountId, ...task }: Omit<PreviewTask, 'kind'> & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'preview', ...task }, signal) as Promise<RowPreview | null>,

@@ -32,7 +32,7 @@ export async function mapColumns(
         watch.requireRoom({ name: 'data set', line, writtenBytes: writer.sizeBytes() })
       },
     })
-    const problem = invalidDataReason('data set', check.report({ etag: '', sizeBytes: 0 }, null))
+    const problem = invalidDataReason('data set', check.report({ etag: '', sizeBytes: 0 }))
     if (problem !== null) throw new DatasetInvalidError(problem)
     return await writer.close()
   } catch (error) {

@@ -16,9 +16,10 @@ import { validateRows, fingerprint } from './validate-rows.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits, type LimitWatch } from './dataset-limits.ts'
 import { isProblem, rowReaderOf, type DatasetRow } from './dataset-row.ts'
+import { createSystemMessageVote } from './learned-form.ts'
 import { readDataset } from './read-dataset.ts'
 import { createEvaluationSelection } from './select-evaluation-rows.ts'
-import type { TokenizerSource } from './token-sample.ts'
+import type { Tokenizers } from './token-sample.ts'
 import { openLineWriter, openRowWriter } from './write-rows.ts'
 
 const trainingData = 'training data'
@@ -27,14 +28,14 @@ const evaluatedTrainingRows = 10
 
 export type DataOfJob = {
   jobId: number
-  spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey' | 'skipBadRows'>
+  spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey' | 'baseModel' | 'skipBadRows'>
   columns: Columns | null
   evaluationColumns: Columns | null
 }
 /** `evaluation`: the report on the caller's evaluation rows. */
 export type CheckedData = { prepared: PreparedData; report: DatasetReport; evaluation: DatasetReport | null }
 
-type PrepareSettings = { limits: DatasetLimits; tokenizer: TokenizerSource | null }
+type PrepareSettings = { limits: DatasetLimits; tokenizers: Tokenizers }
 
 /** Work on the data of one job, within its limits. */
 type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }
@@ -46,7 +47,7 @@ type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }
 export async function prepareData(
   storage: Storage,
   { jobId, spec, columns, evaluationColumns }: DataOfJob,
-  { limits, tokenizer }: PrepareSettings,
+  { limits, tokenizers }: PrepareSettings,
 ): Promise<CheckedData> {
   const work: Work = { storage, limits, watch: createLimitWatch(limits) }
   const unique = randomUUID()
@@ -55,21 +56,27 @@ export async function prepareData(
   try {
     const uploaded = await pin(storage, spec.dataKey, pinned)
     const selection = createEvaluationSelection()
+    const systemMessages = createSystemMessageVote()
     const isSkipping = spec.skipBadRows ?? false
     const rows = await validateRows(await open(storage, pinned, trainingData), {
       ...{ limits, watch: work.watch, columns, isSkipping },
-      use: (_row, print) => selection.add(print),
+      use(row, print) {
+        selection.add(print)
+        systemMessages.add(row)
+      },
     })
-    const report = rows.report(uploaded, tokenizer)
+    const report = rows.report(uploaded, { model: spec.baseModel.name, tokenizers })
     const problem = trainingDataProblem(report, { isSkipping })
     if (problem !== null) throw new DatasetInvalidError(problem, report)
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
     const { evaluationKey } = spec
     const given = evaluationKey === null ? null : { key: evaluationKey, columns: evaluationColumns }
-    const input = { pinned, columns, setAside, given, hasBadRows: report.badRowCount > 0, key }
+    const use = (row: DatasetRow) => systemMessages.confirm(row)
+    const input = { pinned, columns, setAside, given, hasBadRows: report.badRowCount > 0, key, use }
     const { files, evaluation } = await split(work, input)
     const read = { sourceEtag: uploaded.etag, reader: rowReader, ...(columns && { columns }) }
-    return { prepared: { ...files, ...read }, report, evaluation }
+    const learned = report.form && { form: report.form, systemMessage: systemMessages.winner() }
+    return { prepared: { ...files, ...read, ...(learned && { learned }) }, report, evaluation }
   } finally {
     await storage.remove([pinned])
   }
@@ -94,13 +101,15 @@ type SplitInput = {
   /** The evaluation rows of the caller. */
   given: { key: string; columns: Columns | null } | null
   key: (name: string) => string
+  /** Gets each row of the training data. */
+  use: (row: DatasetRow) => void
 }
 
 type SplitData = { files: Pick<PreparedData, 'train' | 'evaluation' | 'skipped'>; evaluation: DatasetReport | null }
 
 async function split(
   work: Work,
-  { pinned, columns, hasBadRows, setAside, given, key }: SplitInput,
+  { pinned, columns, hasBadRows, setAside, given, key, use }: SplitInput,
 ): Promise<SplitData> {
   const train = openRowWriter(work.storage, key('train.jsonl'))
   const evaluation = openRowWriter(work.storage, key('evaluation.jsonl'))
@@ -111,6 +120,7 @@ async function split(
   try {
     const isHeldOut = given !== null || setAside.size > 0
     await eachRow(work, { key: pinned, name: trainingData, columns, skip, writtenBytes }, (row) => {
+      use(row)
       const isSetAside = setAside.size > 0 && setAside.has(fingerprint(row))
       if (isSetAside) return evaluation.write(row)
       const isEvaluated = !isHeldOut && evaluation.rowCount() < evaluatedTrainingRows
@@ -146,7 +156,7 @@ async function checkEvaluation(
   { key, name, columns }: { key: string; name: string; columns: Columns | null },
 ): Promise<DatasetReport> {
   const rows = await validateRows(await open(storage, key, name), { ...bounds, columns })
-  const report = rows.report({ etag: '', sizeBytes: 0 }, null)
+  const report = rows.report({ etag: '', sizeBytes: 0 })
   const problem = invalidDataReason(name, report)
   if (problem !== null) throw new DatasetInvalidError(problem)
   return report

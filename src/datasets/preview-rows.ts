@@ -1,5 +1,5 @@
 // Reads some rows of an upload, as the trainer would, with the reason of each bad one.
-import { plainChat } from '../domain/chat.ts'
+import { chatOf, plainChat } from '../domain/chat.ts'
 import type {
   Columns,
   MarkedText,
@@ -11,12 +11,12 @@ import type {
 } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
-import { isProblem, readColumns, rowReaderOf, type Conversation, type ReadRow } from './dataset-row.ts'
+import { isProblem, readColumns, rowReaderOf, type Conversation, type DatasetRow, type ReadRow } from './dataset-row.ts'
 import { proposeColumns } from './propose-columns.ts'
 import type { RawRow } from './raw-row.ts'
 import { readDataset } from './read-dataset.ts'
 import { isObject } from './row-fields.ts'
-import { loadTokenizer, type TokenizerSource } from './token-sample.ts'
+import { loadTokenizer, tokenizerOf, type TokenizerSource, type Tokenizers } from './token-sample.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */
 const reachBytes = 256 * 1024 * 1024
@@ -32,23 +32,30 @@ const maxColumnCharacters = 256
 /** Rows that show what a proposal would read. */
 const proposedRows = 3
 
-type Page = { offset: number; limit: number; columns: Columns | null }
+/**
+ * `model`: the base model whose tokenizer and template are used. `pairs`: the system message with which pairs are shown as
+ * chats; null shows them as plain text.
+ */
+export type Preview = {
+  offset: number
+  limit: number
+  columns: Columns | null
+  model: string
+  pairs: { system: string | null } | null
+}
 
 /** @returns null when no object has this key */
 export async function previewRows(
   storage: Storage,
-  key: string,
-  page: Page,
-  { tokenizer }: { tokenizer: TokenizerSource | null },
+  { key, model, pairs, ...page }: Preview & { key: string },
+  { tokenizers }: { tokenizers: Tokenizers },
 ): Promise<RowPreview | null> {
   const file = await storage.read(key)
   if (!file) return null
   try {
-    return await readPage(file, page, {
-      read: rowReaderOf(page.columns),
-      templatedOf: createTemplating(tokenizer),
-      actingIn: actingIn(tokenizer),
-    })
+    const tokenizer = tokenizerOf(tokenizers, model)
+    const reading = { templatedOf: createTemplating(tokenizer), actingIn: actingIn(tokenizer), pairs }
+    return await readPage(file, page, { read: rowReaderOf(page.columns), ...reading })
   } finally {
     // Nothing more is fetched.
     file.destroy()
@@ -57,7 +64,7 @@ export async function previewRows(
 
 async function readPage(
   file: AsyncIterable<Buffer>,
-  { offset, limit, columns: readColumnsOf }: Page,
+  { offset, limit, columns: readColumnsOf }: Pick<Preview, 'offset' | 'limit' | 'columns'>,
   reading: Reading,
 ): Promise<RowPreview> {
   const rows: PreviewedRow[] = []
@@ -109,7 +116,7 @@ function createFoundColumns() {
   }
 }
 
-function previewOf(raw: RawRow, { read, templatedOf, actingIn }: Reading): Omit<PreviewedRow, 'index'> {
+function previewOf(raw: RawRow, { read, templatedOf, actingIn, pairs }: Reading): Omit<PreviewedRow, 'index'> {
   const { line } = raw
   const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)
   if (isProblem(row))
@@ -117,14 +124,26 @@ function previewOf(raw: RawRow, { read, templatedOf, actingIn }: Reading): Omit<
   const { input, output, conversation } = row
   const texts = { input: beginning(input), output: beginning(output) }
   const { messages, isCut: areMessagesCut } = conversation ? messagesOf(conversation) : none
-  const { templated, isCut: isTemplateCut } = conversation ? templatedOf(conversation) : none
+  const chat = conversation ?? (pairs && input !== '' ? asConversation(row, pairs) : null)
+  const { templated, isCut: isTemplateCut } = chat ? templatedOf(chat) : none
   const areTextsCut = input.length > maxTextCharacters || output.length > maxTextCharacters
   const isCut = areTextsCut || areMessagesCut || isTemplateCut
-  const specialTokens = conversation ? [] : actingIn(input)
+  const specialTokens = chat ? [] : actingIn(input)
   return { line, row: texts, messages, templated, specialTokens, isCut, error: null }
 }
 
-type Reading = { read: ReadRow; templatedOf: Templating; actingIn: (input: string) => string[] }
+/** A pair as an evaluation asks for it, with the answer that it expects. */
+function asConversation({ input, output }: DatasetRow, { system }: { system: string | null }): Conversation {
+  const { messages } = chatOf(input, system)
+  return { messages: [...messages, { role: 'assistant', content: output }], learned: [messages.length] }
+}
+
+type Reading = {
+  read: ReadRow
+  templatedOf: Templating
+  actingIn: (input: string) => string[]
+  pairs: Preview['pairs']
+}
 type Templating = (conversation: Conversation) => { templated: TemplatedRow | null; isCut: boolean }
 
 const none = { messages: null, templated: null, isCut: false }

@@ -1,4 +1,4 @@
-// Measures the length of rows in tokens on a sample, with the tokenizer of the default base model.
+// Measures the length of rows in tokens on a sample, with the tokenizer of a base model.
 import { Tokenizer } from '@huggingface/tokenizers'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +9,11 @@ import { createSpecialTokens, type SpecialTokens } from './special-tokens.ts'
 
 /** The folder of a model, with its tokenizer.json. */
 export type TokenizerSource = { name: string; folder: string }
+/** Of the base models whose files may be on this machine. */
+export type Tokenizers = readonly TokenizerSource[]
+
+export const tokenizerOf = (tokenizers: Tokenizers, model: string): TokenizerSource | null =>
+  tokenizers.find(({ name }) => name === model) ?? null
 
 const maxRows = 1000
 /** Counting this much takes half a second, which a job waits for. */

@@ -2,17 +2,17 @@ import type { Columns, DatasetReport } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
 import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
 import { validateRows } from './validate-rows.ts'
-import type { TokenizerSource } from './token-sample.ts'
+import type { Tokenizers } from './token-sample.ts'
 
 /** @returns null when no object has this key */
 export async function validateDataset(
   storage: Storage,
-  { key, columns }: { key: string; columns: Columns | null },
-  { limits, tokenizer }: { limits: DatasetLimits; tokenizer: TokenizerSource | null },
+  { key, model, columns }: { key: string; model: string; columns: Columns | null },
+  { limits, tokenizers }: { limits: DatasetLimits; tokenizers: Tokenizers },
 ): Promise<DatasetReport | null> {
   const object = await storage.stat(key)
   const file = object && (await storage.read(key))
   if (!file) return null
   const rows = await validateRows(file as AsyncIterable<Buffer>, { limits, watch: createLimitWatch(limits), columns })
-  return rows.report(object, tokenizer)
+  return rows.report(object, { model, tokenizers })
 }

@@ -6,9 +6,10 @@ import { isProblem, rowReaderOf, type DatasetRow } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
+import { createFormCount } from './learned-form.ts'
 import type { RawRow } from './raw-row.ts'
 import { readDataset } from './read-dataset.ts'
-import { createTokenSample, type TokenizerSource } from './token-sample.ts'
+import { createTokenSample, tokenizerOf, type Tokenizers } from './token-sample.ts'
 import { createUnreadFields } from './unread-fields.ts'
 
 const maxListedBadRows = 100
@@ -29,6 +30,7 @@ function createRowValidation(columns: Columns | null) {
   const prints = createFingerprintSet()
   const tokens = createTokenSample()
   const unreadFields = createUnreadFields()
+  const forms = createFormCount()
   let rowCount = 0
   let badRowCount = 0
   let duplicateCount = 0
@@ -59,10 +61,11 @@ function createRowValidation(columns: Columns | null) {
       inputLength.add(row.input.length)
       outputLength.add(row.output.length)
       tokens.add(row)
+      forms.add(row)
       return { row, print }
     },
 
-    report: (of: { etag: string; sizeBytes: number }, tokenizer: TokenizerSource | null): DatasetReport => ({
+    report: (of: { etag: string; sizeBytes: number }, { model, tokenizers }: Counting = notCounted): DatasetReport => ({
       ...of,
       ...(columns && { columns }),
       reader: rowReader,
@@ -76,11 +79,17 @@ function createRowValidation(columns: Columns | null) {
       emptyOutputCount,
       inputLength: inputLength.percentiles(),
       outputLength: outputLength.percentiles(),
-      tokenLength: tokens.measure(tokenizer, rowCount - badRowCount),
+      tokenLength: tokens.measure(tokenizerOf(tokenizers, model), rowCount - badRowCount),
+      countedFor: model,
+      form: forms.form(),
       checkedAt: new Date().toISOString(),
     }),
   }
 }
+
+/** The base model whose tokens are counted. */
+type Counting = { model: string; tokenizers: Tokenizers }
+const notCounted: Counting = { model: '', tokenizers: [] }
 
 type Reading = {
   limits: DatasetLimits

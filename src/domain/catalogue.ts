@@ -46,6 +46,8 @@ const Entry = z.strictObject({
   /** Shown to users who choose a model: the licence of the weights, such as Apache-2.0, and their number. */
   license: z.string().min(1).max(64).optional(),
   parameterCount: z.int().min(1).optional(),
+  /** Whether the model has a chat template. Needed where its files are not on the machine of the api and the worker. */
+  chatTemplate: z.boolean().optional(),
   /**
    * Numbers in which a model server computes. By default bfloat16 on a GPU that has it, float32 elsewhere. `int8` keeps the
    * weights of linear layers in 8 bits, on a CPU.
@@ -86,11 +88,20 @@ export type Catalogue = {
   defaultEmbeddingModel: CatalogueEntry
 }
 
-/** @throws Error naming the entry and what to fix */
-export function parseCatalogue(json: unknown): Catalogue {
+/**
+ * @param findTemplate looks into the files of a model that does not say whether it has a chat template; undefined: not known
+ * @throws Error naming the entry and what to fix
+ */
+export function parseCatalogue(
+  json: unknown,
+  findTemplate: (entry: CatalogueEntry) => boolean | undefined = () => undefined,
+): Catalogue {
   const parsed = CatalogueFile.safeParse(json)
   if (!parsed.success) throw new Error(`The model catalogue is not valid: ${z.prettifyError(parsed.error)}`)
-  const entries = parsed.data.models as CatalogueEntry[]
+  const entries = (parsed.data.models as CatalogueEntry[]).map((entry) => {
+    const chatTemplate = entry.chatTemplate ?? (entry.task === 'completion' ? findTemplate(entry) : false)
+    return { ...entry, ...(chatTemplate !== undefined && { chatTemplate }) }
+  })
   const byName = new Map<string, CatalogueEntry>()
   const slugs = new Set<string>()
   for (const entry of entries) {

@@ -19,6 +19,15 @@ export type ChatMessage = {
 /** A function that the model may call; `parameters` is a JSON schema. */
 export type ChatTool = { name: string; description?: string; parameters: Record<string, unknown> }
 
+/** A conversation that the model is to answer. */
+export type Chat = { messages: readonly ChatMessage[]; tools?: readonly ChatTool[] }
+
+/** A single question as a conversation. */
+export const chatOf = (question: string, system: string | null): Chat => {
+  const user = { role: 'user' as const, content: question }
+  return { messages: system === null ? [user] : [{ role: 'system', content: system }, user] }
+}
+
 /** V8 copies no text for `+`, as it does for `join`: most callers need the length only. */
 export const textOfParts = (parts: readonly { text: string }[]) => parts.reduce((text, part) => text + part.text, '')
 
@@ -29,6 +38,11 @@ export const plainChat = (messages: readonly ChatMessage[]) =>
     (text, { role, content, calls }, at) => `${text}${at === 0 ? '' : '\n'}${role}: ${content}${plainCalls(calls)}`,
     '',
   )
+
+/** `text`: the conversation without a template. Only its length counts. */
+export type MeasuredChat = Chat & { text: string }
+
+export const measured = (chat: Chat): MeasuredChat => ({ ...chat, text: plainChat(chat.messages) })
 
 const plainCalls = (calls: ChatMessage['calls']) =>
   (calls ?? []).map((call) => `\n${call.name}(${call.arguments})`).join('')

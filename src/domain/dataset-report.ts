@@ -1,4 +1,5 @@
 // The result of validating a data set.
+import type { LearnedForm } from './learned.ts'
 
 export type LengthPercentiles = { p50: number; p90: number; p99: number; max: number }
 
@@ -59,6 +60,10 @@ export type DatasetReport = {
   outputLength: LengthPercentiles
   /** Null when the model's tokenizer is not on this machine. */
   tokenLength: TokenLengths | null
+  /** The base model whose tokens were counted, or would have been. */
+  countedFor?: string
+  /** The form of most good rows; null without any. */
+  form?: LearnedForm | null
   checkedAt: string
 }
 

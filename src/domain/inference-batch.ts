@@ -1,5 +1,7 @@
 // Durable batches: a request stores prompts or texts, workers process them in chunks, clients read the result by id.
+import type { Chat } from './chat.ts'
 import type { ChunkLocation } from './chunk-layout.ts'
+import type { ChatOptions } from './learned.ts'
 import type { OutputType } from './output-type.ts'
 
 /** A `streaming` batch shows partial texts. */
@@ -18,7 +20,12 @@ export type BatchCompletionInput = {
   topP: number | null
   seed: number | null
   stop: string[]
+  /** Each item is asked as a chat. Absent: as a plain prompt. */
+  chat?: ChatOptions
 }
+
+/** A prompt, or a conversation where items are asked as chats. */
+export type BatchItem = string | Chat
 
 export type BatchRequest = {
   chunkSize: number

@@ -1,7 +1,9 @@
 // Evaluations of models on a data set: accepted by a request, answered as batches, scored in chunks, summarised at the end.
+import type { Chat } from './chat.ts'
 import type { ChunkLocation } from './chunk-layout.ts'
 import type { EvalRunRequest, RunSummary } from './eval-run.ts'
 import type { Grader } from './grader.ts'
+import type { ChatOptions } from './learned.ts'
 
 export const evaluationStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
 /** QUEUED: its rows are not chosen yet. */
@@ -15,15 +17,19 @@ export const evaluationDefaults = { rows: 500, tokens: 256 }
 
 /**
  * `name`: as the request calls the model; `modelName`: what the name meant when the request was accepted; `specialTokens`: whether
- * they act in prompts, absent for true.
+ * they act in prompts, absent for true; `chat`: how rows without messages are asked as chats, absent for plain prompts.
  */
-type EvaluatedModel = { name: string; modelName: string; specialTokens?: boolean }
+export type EvaluatedModel = { name: string; modelName: string; specialTokens?: boolean; chat?: ChatOptions }
 
 export type EvaluationRequest = {
   models: EvaluatedModel[]
   /** Null: chosen by the expected answers. */
   graders: Grader[] | null
   maxTokens: number
+  /** As the request says; absent: each model is asked in the form that it learned. */
+  asChat?: boolean
+  /** The system message of all chats that have none of their own. */
+  system?: string
   /** A run of an eval has this request instead of graders. */
   run?: EvalRunRequest
 }
@@ -33,6 +39,8 @@ export type EvaluationPlan = {
   chunks: ChunkLocation[]
   /** One batch for each model, in the order of the request. None when the items bring their samples. */
   batchIds: string[]
+  /** Conversations are among the rows, so all rows are asked as chats. */
+  areChats?: boolean
 }
 
 /** A mean with its 95 % interval. */
@@ -73,7 +81,8 @@ export type ModelEvaluation = {
   finishedAt: Date | null
 }
 
-export type EvaluatedRow = { input: string; expected: string }
+/** `chat`: the messages before the expected answer, of which `input` is the plain text. */
+export type EvaluatedRow = { input: string; expected: string; chat?: Chat }
 
 export const evaluationWorkflowPrefix = 'evaluation-'
 export const evaluationWorkflowId = (evaluationId: string) => `${evaluationWorkflowPrefix}${evaluationId}`

@@ -4,6 +4,7 @@ import type { CatalogueEntry } from './catalogue.ts'
 import type { Columns } from './dataset-report.ts'
 import type { NameParts } from './display-name.ts'
 import type { Grader } from './grader.ts'
+import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
@@ -42,6 +43,10 @@ export type EvaluationSettings = {
   maxRows?: number
   /** The most tokens of an answer; twice the longest expected one when absent. */
   maxTokens?: number
+  /** Whether rows without messages are asked as chats; when absent, as the model learned. */
+  asChat?: boolean
+  /** The system message of these chats; the learned one when absent. */
+  system?: string
 }
 
 export type StartModel = Pick<TunedModel, 'files' | 'jobId'> & { modelName: string }
@@ -62,6 +67,8 @@ export type PreparedData = {
   sourceEtag: string
   /** `rowReader` of the release that read them. */
   reader: number
+  /** Absent in those of older releases. */
+  learned?: Learned
 }
 
 export type TrainingJob = {
@@ -202,13 +209,17 @@ export type TunedModel = {
   baseModel: string
   files: ArtifactFile[]
   createdAt: Date
+  /** Null for a model of an older release. */
+  learned?: Learned | null
 }
 
 /** A model's position in the list: microseconds since 1970, then its name. */
 export type ModelPlace = { createdMicros: string; name: string }
 
 /** `aliases` are its names with a version or an alias, such as `support-bot@3` and `support-bot@production`. */
-export type ListedModel = Pick<TunedModel, 'baseModel' | 'createdAt'> & ModelPlace & NameParts & { aliases: string[] }
+export type ListedModel = Pick<TunedModel, 'baseModel' | 'createdAt' | 'learned'> &
+  ModelPlace &
+  NameParts & { aliases: string[] }
 
 /** A published model with its origin. `version` is null without a custom name. */
 export type ModelVersion = {
@@ -218,6 +229,7 @@ export type ModelVersion = {
   status: 'COMPLETED' | 'PARTIALLY COMPLETED'
   baseModel: string
   datasetId: string
+  learned: Learned | null
   artifactId: string
   evaluatedRows: number
   /** The graders of the job's request. */

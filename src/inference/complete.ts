@@ -8,12 +8,10 @@
 //   call       wakes a cold model, waits for the account's turn, chooses a replica, and calls another one when it dies
 //              (call-with-failover.ts, which speaks to the engine by engine-client.ts)
 //   answer     in the prompts' order
-import type { CatalogueEntry } from '../domain/catalogue.ts'
-import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import { accept, type Accepted, type Generate, type Servers } from './accept.ts'
 import { callWithFailover } from './call-with-failover.ts'
 import { completeCalls } from './calls-completion.ts'
-import { concurrencyFor, runConcurrently, splitIntoChunks } from './chunks.ts'
+import { concurrencyFor, layOutCalls, runConcurrently } from './chunks.ts'
 import { requestCompletions, streamCompletion } from './engine-client.ts'
 import { naming, requireReadable } from './input-errors.ts'
 import { partOf, promptsOf, type Choice, type Completions, type CompletionRequest, type RowGroup } from './request.ts'
@@ -67,13 +65,6 @@ async function completeText(request: Accepted<CompletionRequest>): Promise<Compl
 const generate: Generate = async (request, groups, seed) => {
   const { servers, baseModel, input, sampling, signal, onText, meter, room } = request
   const { temperature, topP, stop, extras = null } = sampling
-  const lengths = promptsOf(input).map(({ length }) => length)
-  const chunks = groups.flatMap(({ rows, ...shared }) =>
-    splitIntoChunks(rows, rowsOfCall(baseModel, shared.maxTokens, extras), (row) => lengths[row] ?? 0).map((part) => ({
-      ...shared,
-      rows: part,
-    })),
-  )
   const growing = onText && createGrowingText(onText, { mayRepeat: extras?.logprobs === undefined })
   const choices: Choice[] = []
   const ask = async ({ rows, grammar, maxTokens, isCallers = false }: RowGroup, chunkSignal: AbortSignal) => {
@@ -99,22 +90,7 @@ const generate: Generate = async (request, groups, seed) => {
       throw naming(error, baseModel, { rows, isCallersGrammar: isCallers })
     }
   }
-  await runConcurrently(chunks, signal, ask, concurrencyFor(servers.endpoints.replicaCount(baseModel.name)))
+  const concurrency = concurrencyFor(servers.endpoints.replicaCount(baseModel.name), input)
+  await runConcurrently(layOutCalls(request, groups), signal, ask, concurrency)
   return choices
-}
-
-/** Log probabilities of one answer of the engine, which is parsed at once: a few megabytes of JSON. */
-const maxLogprobs = 50_000
-
-function rowsOfCall(
-  { maxBatch, contextLength }: CatalogueEntry,
-  maxTokens: number,
-  extras: SamplingExtras | null,
-): number {
-  const rows = Math.min(Math.max(maxBatch, 16), 256)
-  const { logprobs, top_logprobs, echo } = extras ?? {}
-  if (logprobs === undefined) return rows
-  const ofToken = 1 + (typeof logprobs === 'number' ? logprobs : (top_logprobs ?? 0))
-  const tokens = echo ? contextLength : Math.min(maxTokens, contextLength)
-  return Math.min(rows, Math.max(1, Math.floor(maxLogprobs / (ofToken * tokens))))
 }

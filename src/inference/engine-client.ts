@@ -119,10 +119,11 @@ function promptsOnWire({ prompts, textLengths }: PromptsInput) {
   }
 }
 
-const chatOnWire = ({ messages, tools }: ChatInput) => ({
-  messages: messages.map(messageOnWire),
-  ...(tools?.length && { tools: tools.map(toolOnWire) }),
-})
+/** A call takes one conversation. */
+function chatOnWire({ chats: [chat] }: ChatInput) {
+  const { messages = [], tools } = chat ?? {}
+  return { messages: messages.map(messageOnWire), ...(tools?.length && { tools: tools.map(toolOnWire) }) }
+}
 
 type AskedVectors = { texts: readonly string[]; maxTokens: number | null }
 

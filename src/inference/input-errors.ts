@@ -10,7 +10,6 @@ const callersWords: Record<string, string> = {
   model: 'model_name',
   prompt: 'prompt',
   input: 'prompt',
-  messages: 'messages',
   prompt_token_ids: 'prompt',
   logit_bias: 'logit_bias',
   structured_outputs: 'output_type',
@@ -31,6 +30,7 @@ export function naming(
   if (![400, 413, 422].includes(error.status)) return error
   const row = rows.length === 1 ? rows[0] : error.index === null ? undefined : rows[error.index]
   if (error.param && row !== undefined && ['prompt', 'input'].includes(error.param)) return tooLong(baseModel, row)
+  if (error.param === 'messages' && row !== undefined) return invalidInput(`prompt[${row}]`, error.message)
   const word = callersWords[error.param ?? '']
   if (word === 'output_type') return invalidInput(word, tooComplex(baseModel))
   return word ? invalidInput(word, error.message) : error

@@ -2,7 +2,7 @@
 import type { CallsShape, GrammarShape, SchemaShape, AskedSchema } from '../domain/answer-shape.ts'
 import type { AnswerRoom } from '../domain/answer-room.ts'
 import type { CatalogueEntry } from '../domain/catalogue.ts'
-import type { ChatMessage, ChatTool } from '../domain/chat.ts'
+import type { MeasuredChat } from '../domain/chat.ts'
 import type { OutputType } from '../domain/output-type.ts'
 import type { Prompt, TextLengths } from '../domain/prompt.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
@@ -42,11 +42,9 @@ export type PromptsInput = {
 
 export type ChatInput = {
   kind: 'chat'
-  messages: readonly ChatMessage[]
-  /** Functions that the conversation may call. */
-  tools: readonly ChatTool[] | null
-  /** The conversation without a template: only its length counts. */
-  text: string
+  chats: readonly MeasuredChat[]
+  /** Stored rows to put before the last message of each chat, nearest first. Null: no chat has rows. */
+  rows?: readonly (readonly string[])[] | null
 }
 
 /** `maxTokens`: the most tokens of an answer, and for typed answers of their texts only. Null means the default of each form. */
@@ -87,11 +85,11 @@ export type Choice = { index: number; text: string; finishReason: string; logpro
 
 /** The prompts of an input, to measure and to count. */
 export const promptsOf = (input: PromptsInput | ChatInput): readonly Prompt[] =>
-  input.kind === 'chat' ? [input.text] : input.prompts
+  input.kind === 'chat' ? input.chats.map(({ text }) => text) : input.prompts
 
 /** The part of an input that goes to the engine in one call. */
 export function partOf(input: PromptsInput | ChatInput, indexes: readonly number[]): PromptsInput | ChatInput {
-  if (input.kind === 'chat') return input
+  if (input.kind === 'chat') return { kind: 'chat', chats: indexes.map((index) => input.chats[index] as MeasuredChat) }
   const { prompts, textLengths } = input
   return {
     kind: 'prompts',

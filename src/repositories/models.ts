@@ -58,7 +58,7 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
   },
 
   /** A repeat changes nothing. */
-  async publish(model: Omit<TunedModel, 'createdAt'>) {
+  async publish(model: Omit<TunedModel, 'createdAt' | 'learned'>) {
     await db.model.createMany({ data: [model], skipDuplicates: true })
   },
 })
@@ -73,7 +73,7 @@ const nameModels: Statement = {
 const listModels = {
   name: 'list-models',
   text: `
-    select m.name, m.base_model as "baseModel", m.created_at as "createdAt", ${nameColumns('m.name')},
+    select m.name, m.base_model as "baseModel", m.created_at as "createdAt", j.prepared_data->'learned' as learned, ${nameColumns('m.name')},
       array(
         select v.name || '@' || v.version from model_versions v where v.model_name = m.name
         union all
@@ -91,7 +91,7 @@ const findModel = {
   name: 'find-model',
   text: `
     select name, account_id as "accountId", job_id as "jobId", artifact_id as "artifactId", base_model as "baseModel", files,
-      created_at as "createdAt"
+      created_at as "createdAt", (select prepared_data->'learned' from training_jobs where id = job_id) as learned
     from models where account_id = $1::uuid and name = coalesce(
       (select name from models where account_id = $1::uuid and name = $2::text),
       (select model_name from model_versions where account_id = $1::uuid and name = $3::text and version = $4::int),

@@ -65,7 +65,7 @@ test('a judge is asked for long rows a few at a time, and not at all for a promp
   const given = long.map(() => ({ output: 'x', error: null }))
   const asked: number[][] = []
   const complete: Infer['complete'] = ({ prompts }) => {
-    asked.push(prompts.map(({ length }) => length))
+    asked.push(prompts.map((prompt) => (typeof prompt === 'string' ? prompt.length : 0)))
     return Promise.resolve({ outputs: prompts.map(() => ({ score: 4 })), finishReasons: prompts.map(() => 'stop') })
   }
   const judge = { type: 'model', model: 'm', prompt: '{input}{input}', max_score: 4 } as const

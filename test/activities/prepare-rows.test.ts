@@ -14,11 +14,12 @@ type World = {
   unreadFields?: object[]
   /** The rows that a job with skip_bad_rows leaves out. */
   badRowCount?: number
+  learned?: PreparedData['learned'] | null
 }
 
 /** A store and tables in memory with jobs of one account on one upload. */
 function world(given: World = {}) {
-  const { prepare, storedBytes = 99, reader = rowReader, unreadFields = [], badRowCount = 0 } = given
+  const { prepare, storedBytes = 99, reader = rowReader, unreadFields = [], badRowCount = 0, learned } = given
   let { report = null } = given
   const kept = new Map<number, PreparedData>()
   const stored = new Map([['upload', { etag: 'e', sizeBytes: 9 }]])
@@ -27,8 +28,10 @@ function world(given: World = {}) {
   const rows = (jobId: number, sha256 = 'h') => {
     const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 1, sha256, rowCount: 1 }
     stored.set(file.key, { etag: 'x', sizeBytes: 1 })
+    const evaluation = { ...file, split: 'train' as const }
     const skipped = badRowCount > 0 && { skipped: { ...file, rowCount: badRowCount } }
-    return { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e', reader, ...skipped }
+    const said = learned === undefined ? { form: 'pairs' as const, systemMessage: null } : learned
+    return { train: file, evaluation, sourceEtag: 'e', reader, ...skipped, ...(said && { learned: said }) }
   }
   const badRowGroups =
     badRowCount > 0 ? [{ field: 'output', reason: 'is empty', rowCount: badRowCount, lines: [3] }] : []
@@ -99,6 +102,13 @@ test('rows of another upload, rows that are gone, and evaluation rows of the cal
   await run(4, { spec: { dataKey: 'upload', evaluationKey: 'own' } })
   assert.deepEqual([kept.get(3)?.train.key, kept.get(4)?.train.key], ['jobs/3/data/rows', 'jobs/4/data/rows'])
   assert.equal(checks(), 4)
+})
+
+test('rows of a release that did not note their form are not shared', async () => {
+  const { run, checks } = world({ learned: null })
+  await run(1)
+  await run(2)
+  assert.equal(checks(), 2)
 })
 
 test('a job whose rows are gone gets the same rows again, or none', async () => {

@@ -11,24 +11,30 @@ process.on('worker', count)
 after(() => process.off('worker', count))
 
 test('concurrent checks share four reused threads, two for each account; an abandoned check ends alone', async () => {
-  const checker = createDatasetValidator(store, null)
+  const checker = createDatasetValidator(store, [])
   const reason = new Error('nobody wants to know')
   const giveUp = new AbortController()
   const refused = (check: Promise<unknown>) => assert.rejects(check, /ECONNREFUSED/)
   const checks = Array.from({ length: 12 }, (_, key) =>
-    refused(checker.check({ accountId: String(key % 3), key: String(key), columns })),
+    refused(checker.check({ accountId: String(key % 3), key: String(key), columns, model: '' })),
   )
-  const waiting = assert.rejects(checker.check({ accountId: '0', key: 'waits', columns }, giveUp.signal), reason)
+  const waiting = assert.rejects(
+    checker.check({ accountId: '0', key: 'waits', columns, model: '' }, giveUp.signal),
+    reason,
+  )
   giveUp.abort(reason)
   await Promise.all([...checks, waiting])
   assert.equal(started, 4)
 
   const stopping = new AbortController()
-  const stopped = assert.rejects(checker.check({ accountId: '0', key: 'runs', columns }, stopping.signal), reason)
+  const stopped = assert.rejects(
+    checker.check({ accountId: '0', key: 'runs', columns, model: '' }, stopping.signal),
+    reason,
+  )
   // It has been asked by then, and cannot have answered.
   for (let turn = 0; turn < 20; turn++) await Promise.resolve()
   stopping.abort(reason)
   await stopped
-  await refused(checker.check({ accountId: '0', key: 'another', columns }))
+  await refused(checker.check({ accountId: '0', key: 'another', columns, model: '' }))
   assert.equal(started, 4)
 })

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { defaultDatasetLimits } from '../../src/datasets/dataset-limits.ts'
 import { prepareData } from '../../src/datasets/prepare-data.ts'
 import { rowReader, type Columns } from '../../src/domain/dataset-report.ts'
+import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 /** Prepares an upload in a store in memory. */
@@ -33,8 +34,9 @@ async function prepare(
       return bytes.length
     },
   } as unknown as Storage
-  const settings = { limits: { ...defaultDatasetLimits, ...limits }, tokenizer: null }
-  const spec = { dataKey: 'upload', evaluationKey, ...more }
+  const settings = { limits: { ...defaultDatasetLimits, ...limits }, tokenizers: [] }
+  const baseModel = { name: 'tiny' } as TrainingSpec['baseModel']
+  const spec = { dataKey: 'upload', evaluationKey, baseModel, ...more }
   const job = { jobId: 1, spec, columns, evaluationColumns: null }
   const { prepared, report, evaluation: evaluationReport } = await prepareData(storage, job, settings)
   const lines = (key: string) => (objects.get(key) ?? assert.fail('missing')).toString().trimEnd().split('\n')
@@ -75,6 +77,16 @@ test('a conversation is stored once and counts as one row, to train on and to ev
     [...objects.keys()].toSorted(),
     ['own', 'upload', prepared.train.key, prepared.evaluation.key].toSorted(),
   )
+})
+
+test('the prepared rows say in which form they are, and which system message most conversations begin with', async () => {
+  const system = { role: 'system', content: 'Be brief.' }
+  const told = { messages: [system, ...conversation(2).messages] }
+  const { prepared, report } = await prepare(lines([told, conversation(2), told, { input: 'a', output: 'b' }]))
+  assert.deepEqual(prepared.learned, { form: 'conversations', systemMessage: 'Be brief.' })
+  assert.deepEqual([report.form, report.countedFor], ['conversations', 'tiny'])
+  const pairs = await prepare(lines([{ input: 'a', output: 'b' }]))
+  assert.deepEqual(pairs.prepared.learned, { form: 'pairs', systemMessage: null })
 })
 
 test('conversations are set aside whole, with their duplicates', async () => {

@@ -5,7 +5,12 @@ import { previewRows } from '../../src/datasets/preview-rows.ts'
 import type { Columns } from '../../src/domain/dataset-report.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
-const tokenizer = { name: 'anneal-tiny', folder: 'models/anneal-tiny' }
+const model = 'anneal-tiny'
+const tokenizers = [
+  { name: 'other', folder: 'models' },
+  { name: model, folder: 'models/anneal-tiny' },
+]
+const asked = { key: 'key', model, pairs: null, columns: null }
 const storing = (file: Readable | null) => ({ read: () => Promise.resolve(file) }) as unknown as Storage
 
 const lines = [
@@ -22,9 +27,8 @@ const lines = [
   JSON.stringify({ text: `${'é'.repeat(9999)}🦙` }),
 ].join('\n')
 
-const columns = null
 const preview = (page: { offset: number; limit: number }) =>
-  previewRows(storing(Readable.from([Buffer.from(lines)])), 'key', { ...page, columns }, { tokenizer })
+  previewRows(storing(Readable.from([Buffer.from(lines)])), { ...asked, ...page }, { tokenizers })
 
 test('a preview shows rows of every format with their lines, and the reason of each bad one', async () => {
   const { rows, next } = (await preview({ offset: 0, limit: 10 })) ?? assert.fail()
@@ -66,11 +70,24 @@ test('a preview names the special tokens that act in the input of a pair', async
   const pair = JSON.stringify({ input: '<s>one</s></s>', output: '</s>' })
   const text = JSON.stringify({ text: '<s>two</s>' })
   const file = storing(Readable.from([Buffer.from(`${pair}\n${text}`)]))
-  const page = (await previewRows(file, 'key', { offset: 0, limit: 2, columns }, { tokenizer })) ?? assert.fail()
+  const page = (await previewRows(file, { ...asked, offset: 0, limit: 2 }, { tokenizers })) ?? assert.fail()
   assert.deepEqual(
     page.rows.map(({ specialTokens }) => specialTokens),
     [['<s>', '</s>'], []],
   )
+})
+
+test('a preview for a model that learned conversations shows pairs as an evaluation asks for them', async () => {
+  const shown = async (more: object) => {
+    const file = storing(Readable.from([Buffer.from(lines)]))
+    const page = await previewRows(file, { ...asked, offset: 0, limit: 1, ...more }, { tokenizers })
+    return page?.rows[0]?.templated?.sequences.flat().map(({ text }) => text)
+  }
+  assert.deepEqual(await shown({ pairs: { system: null } }), ['<s>Question: one\nAnswer: ', '1</s>'])
+  assert.deepEqual(await shown({ pairs: { system: 'Be brief.' } }), ['<s>Be brief.\nQuestion: one\nAnswer: ', '1</s>'])
+  assert.equal(await shown({}), undefined)
+  // The tokenizer of another model is not on this machine.
+  assert.equal(await shown({ model: 'gone', pairs: { system: null } }), undefined)
 })
 
 test('pages follow one another, and the last page says so', async () => {
@@ -83,7 +100,7 @@ test('pages follow one another, and the last page says so', async () => {
   assert.deepEqual(seen, [0, 1, 2, 3, 4])
   const beyond = (await preview({ offset: 5, limit: 2 })) ?? assert.fail()
   assert.deepEqual([beyond.rows, beyond.next], [[], null])
-  assert.equal(await previewRows(storing(null), 'key', { offset: 0, limit: 2, columns }, { tokenizer }), null)
+  assert.equal(await previewRows(storing(null), { ...asked, offset: 0, limit: 2 }, { tokenizers }), null)
 })
 
 test('nothing is fetched beyond the page', async () => {
@@ -93,14 +110,14 @@ test('nothing is fetched beyond the page', async () => {
     })(),
   )
   const { rows, next } =
-    (await previewRows(storing(file), 'key', { offset: 3, limit: 2, columns }, { tokenizer })) ?? assert.fail()
+    (await previewRows(storing(file), { ...asked, offset: 3, limit: 2 }, { tokenizers })) ?? assert.fail()
   assert.deepEqual([rows.map(({ row }) => row?.input), next], [['3', '4'], 5])
   assert.ok(file.destroyed)
 })
 
 const templatesOf = async (...conversations: object[][]) => {
   const file = Readable.from(conversations.map((messages) => Buffer.from(`${JSON.stringify({ messages })}\n`)))
-  const page = await previewRows(storing(file), 'key', { offset: 0, limit: 9, columns }, { tokenizer })
+  const page = await previewRows(storing(file), { ...asked, offset: 0, limit: 9 }, { tokenizers })
   return page?.rows.map(({ templated, isCut }) => ({ templated, isCut }))
 }
 const turns = (count: number, text: string) =>
@@ -131,7 +148,7 @@ test('a row says so when only its messages or the text of its template was cut',
 const sheet = 'Nr;Frage;Antwort, kurz\n1;Wo?;Hier.\n2;Wann?\n3;Warum?;Darum.\n4;Wer?;Ich.\n'
 const pageOf = async (file: string, read: Columns | null) => {
   const store = storing(Readable.from([Buffer.from(file)]))
-  return (await previewRows(store, 'key', { offset: 0, limit: 3, columns: read }, { tokenizer })) ?? assert.fail()
+  return (await previewRows(store, { ...asked, offset: 0, limit: 3, columns: read }, { tokenizers })) ?? assert.fail()
 }
 
 test('a file with names of its own gets a proposal with the rows that it would give', async () => {

@@ -139,7 +139,7 @@ function strict(name: string, stub: Stub): Stub {
 /** The conversation of a request to a model. */
 export function messagesOf(request: CompletionRequest | undefined) {
   if (request?.input.kind !== 'chat') throw new Error('no conversation was asked')
-  return request.input.messages
+  return request.input.chats[0]?.messages ?? []
 }
 
 /** Closed after the tests of the file. */

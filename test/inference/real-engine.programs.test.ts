@@ -122,7 +122,7 @@ describe('inference on the real model server', () => {
       }
       const sampling = { ...greedy, temperature: 1.5, seed }
       const answers = await ask([], {
-        input: { kind: 'chat', messages, tools, text: '' },
+        input: { kind: 'chat', chats: [{ messages, tools, text: '' }] },
         answer,
         sampling,
         ...(seed > 2 && { onText: () => undefined }),

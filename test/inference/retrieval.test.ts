@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { measured } from '../../src/domain/chat.ts'
 import { isText } from '../../src/domain/prompt.ts'
 import type { Servers } from '../../src/inference/accept.ts'
 import { createQueue } from '../../src/inference/queue.ts'
@@ -15,8 +16,11 @@ let counted = 0
 const engine = createServer((request, response) => {
   counted++
   void json(request).then((body) => {
-    const { prompt, text_before: before = '' } = body as { prompt: string; text_before?: string }
-    response.end(JSON.stringify({ count: `${before}${prompt}`.split(/\s+/).length, max_model_len: 40, tokens: [] }))
+    type Body = { prompt?: string; text_before?: string; messages?: { content: string }[] }
+    const { messages = [], prompt = messages.map(({ content }) => content).join(' '), text_before = '' } = body as Body
+    response.end(
+      JSON.stringify({ count: `${text_before}${prompt}`.split(/\s+/).length, max_model_len: 40, tokens: [] }),
+    )
   })
 })
 await new Promise<void>((resolve) => engine.listen(0, '127.0.0.1', resolve))
@@ -51,6 +55,28 @@ const prompt = (words: number) => Array.from({ length: words }, (_, index) => `w
 
 test('all rows come first, nearest first, then the prompt as it was sent', async () => {
   assert.deepEqual(await lay(['Why? '], [['one.', 'two.']]), ['Information:\none.\ntwo.\n\nWhy? '])
+})
+
+test('the rows for a chat stand in its last message, and their room is counted with the template', async () => {
+  const baseModel = { ...tiny, name: 'words', contextLength: 40 }
+  const asked = askedPrompts(baseModel, [], { sampling: { maxTokens: 10 } })
+  const chatOf = (content: string) => {
+    const system = { role: 'system' as const, content: 'Be brief.' }
+    return measured({ messages: [system, { role: 'user', content }] })
+  }
+  const chats = [chatOf('Why?'), chatOf(prompt(27))]
+  using turns = queue.accept({ baseModel: 'words', accountId: 'one', prompts: 2 })
+  const input = { kind: 'chat' as const, chats, rows: [['one.', 'two.'], [row]] }
+  const placed = await placeRows({ ...asked, input, servers, turns })
+  assert.ok(placed.input.kind === 'chat')
+  assert.deepEqual(
+    placed.input.chats.map(({ messages }) => messages.map(({ content }) => content)),
+    [
+      ['Be brief.', 'Information:\none.\ntwo.\n\nWhy?'],
+      ['Be brief.', prompt(27)],
+    ],
+  )
+  assert.deepEqual(placed.usedRows, [['one.', 'two.'], []])
 })
 
 test('special tokens act in the prompt alone, not in the rows before it', async () => {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { canBeAsked } from '../../src/domain/model-reference.ts'
 import { sha256Hex } from '../../src/domain/identifiers.ts'
+import type { Learned } from '../../src/domain/learned.ts'
 import type { JobEnding } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
@@ -19,8 +20,20 @@ suite('names of models', () => {
     accountId: string,
     customModelName: string,
     status: JobEnding['status'] = 'COMPLETED',
+    learned?: Learned,
   ): Promise<string> {
     const { id: jobId } = await openJob(tx, accountId, undefined, undefined, customModelName)
+    if (learned) {
+      const file = { key: 'k', sizeBytes: 1, sha256: 'h', rowCount: 1 }
+      const data = {
+        train: file,
+        evaluation: { ...file, split: 'train' as const },
+        sourceEtag: 'e',
+        reader: 1,
+        learned,
+      }
+      assert.ok(await tx.trainingJobs.setPreparedData({ id: jobId, generation: 1 }, data))
+    }
     const name = sha256Hex(randomUUID())
     const artifactId = randomUUID()
     await tx.artifacts.create({ id: artifactId, jobId, attempt: 1, kind: 'model', step: 1, specHash: 'h', files: [] })
@@ -103,6 +116,19 @@ suite('names of models', () => {
         const model = await publish(tx, accountId, name)
         const given = await tx.modelNames.versionOf(model)
         assert.equal(given?.name ?? null, canBeAsked(name) ? name : null, name)
+      }
+    }))
+
+  test('say what they learned, as their list does', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const learned = { form: 'conversations' as const, systemMessage: 'Be brief.' }
+      const models = [await publish(tx, accountId, 'bot'), await publish(tx, accountId, 'bot', 'COMPLETED', learned)]
+      for (const [at, model] of models.entries()) {
+        const listed = (await tx.models.list(accountId, { after: null, limit: 9 })).find(({ name }) => name === model)
+        const described = await tx.modelNames.describe(accountId, model)
+        const facts = [listed?.learned, described?.learned, (await tx.models.find(accountId, model))?.learned]
+        assert.deepEqual(facts, at === 0 ? [null, null, null] : [learned, learned, learned])
       }
     }))
 

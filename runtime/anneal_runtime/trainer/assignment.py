@@ -44,6 +44,9 @@ class Assignment:
     # Limits of the evaluation at the end of the run; None where the job sets none.
     evaluation_max_rows: int | None
     evaluation_max_tokens: int | None
+    # Rows without messages are asked as chats, with this system message.
+    evaluation_as_chat: bool
+    evaluation_system: str | None
     checkpoint: Artifact | None
     model: Artifact | None
     # The adapter of the tuned model that the training begins from; empty when it begins from the base.
@@ -58,7 +61,7 @@ class Assignment:
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
         """`raw` is an answer that the contract has checked."""
         base, evaluation = raw["base_model"], raw["data"]["evaluation"]
-        limits = raw.get("evaluation", {})
+        asked = raw.get("evaluation", {})
         return cls(
             job_id=raw["job_id"],
             attempt=raw["attempt"],
@@ -70,8 +73,10 @@ class Assignment:
             evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl"),
             evaluation_split=evaluation["split"],
             evaluation_row_count=evaluation["rows"],
-            evaluation_max_rows=limits.get("max_rows"),
-            evaluation_max_tokens=limits.get("max_tokens"),
+            evaluation_max_rows=asked.get("max_rows"),
+            evaluation_max_tokens=asked.get("max_tokens"),
+            evaluation_as_chat=asked.get("as_chat", False),
+            evaluation_system=asked.get("system"),
             checkpoint=_artifact(raw["checkpoint"]),
             model=_artifact(raw["model"]),
             start=[RemoteFile.from_json(file) for file in raw.get("start", {"files": []})["files"]],

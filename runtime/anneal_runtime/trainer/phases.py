@@ -118,6 +118,8 @@ def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, l
     attempt.reporter.phase("EVALUATING MODEL")
     all_rows = read_rows(attempt.settings.work_dir / assignment.evaluation.name)
     rows = list(islice(all_rows, assignment.evaluation_max_rows))
+    if assignment.evaluation_as_chat:
+        rows = [row.as_chat(assignment.evaluation_system) for row in rows]
     encoder = TextEncoder(loaded.tokenizer, special_tokens=assignment.args["special_tokens"])
     results = evaluate(model, encoder, rows, assignment.evaluation_max_tokens)
     exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)

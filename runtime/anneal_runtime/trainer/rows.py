@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,13 @@ class Row:
     # The last answer where it calls functions: each model writes calls in its own format.
     calling: Message | None = None
     tools: list[dict[str, Any]] = field(default_factory=list)
+
+    def as_chat(self, system: str | None) -> Row:
+        """A pair as a question of a user. A conversation, and a row of plain text, stay as they are."""
+        if self.messages or not self.input:
+            return self
+        said = [] if system is None else [{"role": "system", "content": system}]
+        return replace(self, messages=[*said, {"role": "user", "content": self.input}])
 
     def answer(self, encoder: TextEncoder) -> str:
         """The text for `answers`."""

@@ -9,7 +9,7 @@ from anneal_runtime.tokenization import TextEncoder, prompt_tokens
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.evaluation import evaluate, new_token_limit
 from anneal_runtime.trainer.greedy import generate
-from anneal_runtime.trainer.rows import Row
+from anneal_runtime.trainer.rows import Row, row_prompts
 
 LOADED = load_causal_lm(TINY, torch.device("cpu"))
 ENCODER = TextEncoder(LOADED.tokenizer)
@@ -65,3 +65,14 @@ def test_new_tokens_are_bounded_by_what_is_expected_and_by_the_context() -> None
     assert new_token_limit([[1] * 900], [[1] * 400], context=1024) == 512
     assert new_token_limit([[1] * 600], [[1] * 400], context=1024) == 512
     assert new_token_limit([[1] * 300], [[1] * 400], context=1024) == 724
+
+
+def test_a_pair_may_be_asked_as_a_chat() -> None:
+    row = Row("Who?", "Ann.")
+    user = {"role": "user", "content": "Who?"}
+    for system, messages in ((None, [user]), ("Be brief.", [{"role": "system", "content": "Be brief."}, user])):
+        assert row_prompts(ENCODER, [row.as_chat(system)]) == ENCODER.chats([messages])
+    (answered,) = evaluate(MODEL, ENCODER, [row.as_chat("Be brief.")], max_tokens=2)
+    assert (answered["input"], answered["expected"]) == ("Who?", "Ann.")
+    text, chat = Row("", "a text"), Row("user: Who?", "Ann.", [user])
+    assert [each.as_chat("Be brief.") for each in (text, chat)] == [text, chat]

@@ -68,10 +68,14 @@ export const dataSetRoutes = [
     response: DatasetRows,
     async handle({ caller: ctx, params, query, signal }) {
       const { offset, limit, input_column: column = null, output_column: output } = query
+      const { model_name: modelName = null, as_chat: asChat } = query
       if (column !== null && output === undefined)
         throw invalidInput('output_column', 'Name output_column beside input_column.')
       const asked: Columns | null = output === undefined ? null : { input: column, output }
-      const input = { datasetId: params.dataset_id, offset, limit, columns: asked }
+      const input = {
+        ...{ datasetId: params.dataset_id, offset, limit, columns: asked },
+        ...{ modelName, asChat: asChat && asChat === 'true' },
+      }
       const { version, rows, columns, readColumns, separator, proposedColumns, next } = await previewDatasetRows({
         ctx,
         input,

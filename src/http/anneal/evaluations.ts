@@ -44,6 +44,8 @@ export const evaluationRoutes = [
         graders: body.graders ? gradersOf(body.graders) : null,
         maxRows: body.max_rows ?? evaluationDefaults.rows,
         maxTokens: body.max_tokens ?? evaluationDefaults.tokens,
+        asChat: body.as_chat ?? undefined,
+        system: body.system ?? undefined,
       }
       return createEvaluation({ ctx, input, idempotency })
     },
@@ -105,10 +107,16 @@ export const evaluationRoutes = [
       const { rows, next } = await listEvaluationRows({ ctx, input: { id, offset, limit } })
       const outputsOf = (outputs: (typeof rows)[number]['outputs']) =>
         outputs.flatMap(({ model, answer }) => (answer ? [{ model, ...answer }] : []))
-      return { rows: rows.map(({ outputs, ...row }) => ({ ...row, outputs: outputsOf(outputs) })), next }
+      const shownRow = ({ index, input, expected, outputs }: (typeof rows)[number]) => {
+        return { index, input, expected, outputs: outputsOf(outputs) }
+      }
+      return { rows: rows.map(shownRow), next }
     },
   }),
 ]
+
+const formsOf = (models: Evaluation['request']['models'], areChats: boolean) =>
+  Object.fromEntries(models.map(({ name, chat }) => [name, areChats || chat ? ('chat' as const) : ('prompt' as const)]))
 
 function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEvaluation {
   const graders = plan?.graders ?? request.graders
@@ -122,6 +130,9 @@ function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEval
     graders: graders && graders.map(usedGrader),
     max_rows: evaluation.maxRows,
     max_tokens: request.maxTokens,
+    as_chat: request.asChat ?? null,
+    system: request.system ?? null,
+    forms: plan && formsOf(request.models, plan.areChats ?? false),
     rows: evaluation.rowCount,
     summary: summary && summary.models,
     comparison: summary && summary.comparison,

@@ -1,4 +1,5 @@
 // Custom names of tuned models: their versions and aliases.
+import type { Catalogue } from '../../domain/catalogue.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { ModelVersion } from '../../domain/training-job.ts'
 import { deleteAlias, setAlias } from '../../services/models/aliases.ts'
@@ -8,6 +9,7 @@ import {
   AliasBody,
   AliasPath,
   DeletedAlias,
+  factsOf,
   ModelPath,
   ModelVersions,
   ModelVersionsQuery,
@@ -30,7 +32,7 @@ export const modelNameRoutes = [
       const { versions, aliases, ...rest } = await describeModel({ ctx, input: { ...params, after, limit } })
       return {
         ...rest,
-        versions: versions.map(versionOf),
+        versions: versions.map((version) => versionOf(version, ctx.deps.catalogue)),
         aliases: aliases.map(({ movedAt, ...alias }) => ({ ...alias, moved_at: wireTime(movedAt) })),
       }
     },
@@ -68,24 +70,29 @@ export const modelNameRoutes = [
   }),
 ]
 
-const versionOf = ({
-  version,
-  modelName,
-  jobId,
-  datasetId,
-  baseModel,
-  status,
-  createdAt,
-  evaluatedRows,
-  scores,
-  parent,
-}: ModelVersion) => ({
+const versionOf = (
+  {
+    version,
+    modelName,
+    jobId,
+    datasetId,
+    baseModel,
+    status,
+    createdAt,
+    evaluatedRows,
+    scores,
+    parent,
+    learned,
+  }: ModelVersion,
+  catalogue: Catalogue,
+) => ({
   version,
   model_name: modelName,
   status,
   job_id: jobId,
   dataset_id: datasetId,
   base_model: baseModel,
+  ...factsOf(catalogue.find(baseModel), learned),
   created_at: wireTime(createdAt),
   parent: parent && { model_name: parent.modelName, name: parent.name, version: parent.version },
   evaluation: evaluatedRows > 0 ? { rows: evaluatedRows, path: `/v1/train/jobs/${jobId}/eval`, scores } : null,

@@ -9,6 +9,7 @@ import { encodeModelCursor, listModels } from '../../services/models/list.ts'
 import { JsonText, linkToNext, listText } from '../kit/respond.ts'
 import { defineRoute } from '../kit/route.ts'
 import {
+  factsOf,
   limitsOf,
   parametersOf,
   ModelDeleted,
@@ -91,12 +92,13 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
   recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
   ...limitsOf(entry),
   ...weightsOf(entry),
+  ...factsOf(entry),
   starting: starts.get(entry.name) ?? null,
   supported_parameters: parametersOf(entry.task),
 })
 
 const tunedModelOf = (
-  { name, aliases, createdAt, baseModel, ...parts }: ListedModel,
+  { name, aliases, createdAt, baseModel, learned, ...parts }: ListedModel,
   catalogue: Catalogue,
   starts: Starts,
 ): Model => ({
@@ -112,6 +114,7 @@ const tunedModelOf = (
   recommended_args: null,
   ...limitsOf(catalogue.find(baseModel)),
   ...weightsOf(catalogue.find(baseModel)),
+  ...factsOf(catalogue.find(baseModel), learned),
   starting: starts.get(baseModel) ?? null,
   supported_parameters: parametersOf('completion'),
 })

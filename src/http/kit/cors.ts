@@ -1,6 +1,7 @@
 // Cross-origin requests from browsers. Keys travel in a header that the page sets itself, so cookies and other credentials
 // are never allowed.
 import type { Request, Response } from 'express'
+import { warningHeader } from './route.ts'
 
 const preflightSeconds = 600
 
@@ -11,7 +12,7 @@ export function allowOrigins(origins: readonly string[]) {
     const { origin } = request.headers
     if (origin === undefined || !origins.includes(origin)) return next()
     response.setHeader('Access-Control-Allow-Origin', origin)
-    response.setHeader('Access-Control-Expose-Headers', 'ETag, Link, Retry-After, X-Request-Id')
+    response.setHeader('Access-Control-Expose-Headers', `ETag, Link, Retry-After, X-Request-Id, ${warningHeader}`)
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return next()
     response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE')
     const headers = request.headers['access-control-request-headers']

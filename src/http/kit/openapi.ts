@@ -4,7 +4,7 @@ import recorded from '../examples.json' with { type: 'json' }
 import { apiSchemas } from './named-schemas.ts'
 import { errorFormatFor, type ErrorFormat } from './problem.ts'
 import { errorStatusesOf } from './error-statuses.ts'
-import { pathsOf, type Route } from './route.ts'
+import { pathsOf, warningHeader, type Route } from './route.ts'
 
 type Json = Record<string, unknown>
 /** The example of an operation, as `npm run examples` records it. */
@@ -126,15 +126,13 @@ function operation(
     responses: {
       200: {
         description: 'Done',
-        headers: { ...headersOf(200), ...(route.hasTag ? tagHeader : {}) },
+        headers: headersOf(200, route),
         content: {
           ...content(route.contentType ?? 'application/json', route.response, example.answer),
           ...moreContent(route),
         },
       },
-      ...(route.hasTag
-        ? { 304: { description: 'Nothing has changed', headers: { ...headersOf(304), ...tagHeader } } }
-        : {}),
+      ...(route.hasTag ? { 304: { description: 'Nothing has changed', headers: headersOf(304, route) } } : {}),
       ...Object.fromEntries(
         errorStatusesOf(route).map(([status, description]) => [
           status,
@@ -188,15 +186,20 @@ const headers = {
   },
   'Retry-After': { description: 'Seconds to wait before the next try', schema: { type: 'integer' } },
   ETag: { description: 'Names this answer, for If-None-Match', schema: { type: 'string' } },
+  [warningHeader]: {
+    description: 'A sentence about a request that was carried out, though it may not be what you meant',
+    schema: { type: 'string' },
+  },
 }
 
-const tagHeader = { ETag: { $ref: '#/components/headers/ETag' } }
-
-const headersOf = (status: number): Json =>
+const headersOf = (status: number, { warns = false, hasTag = false }: Pick<Route, 'warns' | 'hasTag'> = {}): Json =>
   Object.fromEntries(
-    Object.keys(headers)
-      .filter((name) => name === 'X-Request-Id' || (name === 'Retry-After' && (status === 429 || status === 503)))
-      .map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+    [
+      'X-Request-Id',
+      ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+      ...(warns ? [warningHeader] : []),
+      ...(hasTag ? ['ETag'] : []),
+    ].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   )
 
 /** Express serves a path with a final slash also without it. */

@@ -8,7 +8,7 @@ import { defineRoute } from '../kit/route.ts'
 import { BatchAnswer, BatchParams, CompletionBatchResult, EmbeddingBatchResult } from './schemas/batches.ts'
 import { CompletionRequest } from './schemas/completions.ts'
 import { EmbeddingRequest } from './schemas/embeddings.ts'
-import { completionBodyLimitBytes as bodyLimitBytes, promptsOf, samplingOf } from './completion-input.ts'
+import { completionBodyLimitBytes as bodyLimitBytes, promptsOf, samplingOf, warn } from './completion-input.ts'
 
 export const batchRoutes = [
   completionBatch(
@@ -37,11 +37,12 @@ export const batchRoutes = [
     allowsNul: true,
     idempotent: true,
     response: BatchAnswer,
-    handle({ caller: ctx, body, idempotency }) {
+    async handle({ caller: ctx, body, idempotency }) {
       const items = promptsOf(body)
       const { model_name: modelName = null, truncate } = body
       const input = { kind: 'embeddings', modelName, items, completion: null, truncate: truncate ?? false } as const
-      return createBatch({ ctx, input, idempotency })
+      const { id } = await createBatch({ ctx, input, idempotency })
+      return { id }
     },
   }),
   result('embeddings', '/v1/batch_embeddings', EmbeddingBatchResult),
@@ -65,9 +66,12 @@ function completionBatch<const P extends string>(
     allowsNul: true,
     idempotent: true,
     response: BatchAnswer,
-    handle({ caller: ctx, body, idempotency }) {
+    warns: true,
+    async handle({ caller: ctx, body, idempotency, setHeader }) {
       const input = { kind, modelName: body.model_name, items: promptsOf(body), completion: samplingOf(body) }
-      return createBatch({ ctx, input, idempotency })
+      const { id, warning } = await createBatch({ ctx, input, idempotency })
+      warn(setHeader, body, warning)
+      return { id }
     },
   })
 }

@@ -8,7 +8,7 @@ import {
   CompletionRequest,
   StreamingCompletionAnswer,
 } from './schemas/completions.ts'
-import { completionBodyLimitBytes, promptsOf, samplingOf } from './completion-input.ts'
+import { completionBodyLimitBytes, promptsOf, samplingOf, warn } from './completion-input.ts'
 
 const completionRoute = {
   method: 'post',
@@ -17,6 +17,7 @@ const completionRoute = {
   body: CompletionRequest,
   bodyLimitBytes: completionBodyLimitBytes,
   allowsNul: true,
+  warns: true,
 } as const
 
 export const completionRoutes = [
@@ -27,8 +28,9 @@ export const completionRoutes = [
     path: '/v1/completions',
     summary: 'Complete one prompt or many, as text or as typed fields',
     response: CompletionAnswer,
-    async handle({ caller: ctx, body, signal }) {
-      const { outputs } = await createCompletion({ ctx, input: inputOf(body), signal })
+    async handle({ caller: ctx, body, signal, setHeader }) {
+      const { outputs, warning } = await createCompletion({ ctx, input: inputOf(body), signal })
+      warn(setHeader, body, warning)
       return oneOrMany(body, outputs)
     },
   }),
@@ -41,8 +43,10 @@ export const completionRoutes = [
       'Complete one prompt or many, with the finish reason of each and, if asked for, the stored rows that were used',
     body: CompletionListRequest,
     response: CompletionList,
-    async handle({ caller: ctx, body, signal }) {
-      const { outputs, finishReasons, usedRows } = await createCompletion({ ctx, input: inputOf(body), signal })
+    async handle({ caller: ctx, body, signal, setHeader }) {
+      const answer = await createCompletion({ ctx, input: inputOf(body), signal })
+      const { outputs, finishReasons, usedRows, warning } = answer
+      warn(setHeader, body, warning)
       const rows = body.include_rows ? { rows: usedRows ?? outputs.map(() => []) } : {}
       return { outputs, finish_reason: finishReasons, ...rows }
     },
@@ -54,8 +58,9 @@ export const completionRoutes = [
     path: '/v1/streaming_completions',
     summary: 'Like /v1/completions; old SDKs get the finished answer in the format that they poll for',
     response: StreamingCompletionAnswer,
-    async handle({ caller: ctx, body, headers, signal }) {
-      const { outputs } = await createCompletion({ ctx, input: inputOf(body), signal })
+    async handle({ caller: ctx, body, headers, signal, setHeader }) {
+      const { outputs, warning } = await createCompletion({ ctx, input: inputOf(body), signal })
+      warn(setHeader, body, warning)
       if (!isOldSdk(body, headers)) return oneOrMany(body, outputs)
       return { server: null, status: outputs.map(() => true), data: outputs }
     },

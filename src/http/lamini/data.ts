@@ -18,6 +18,7 @@ import {
   ExistingDataRequest,
   LocalDataAnswer,
   LocalDataRequest,
+  ReportQuery,
   UploadBasePath,
 } from './schemas/data.ts'
 import { DatasetReport } from '../anneal/schemas/dataset-report.ts'
@@ -104,9 +105,11 @@ export const dataRoutes = [
     access: 'key',
     scope: 'read',
     params: DatasetParams,
+    query: ReportQuery,
     response: DatasetReport,
-    handle: async ({ caller: ctx, params }) =>
-      reportOnWire(await getDatasetReport({ ctx, input: { datasetId: params.dataset_id } })),
+    async handle({ caller: ctx, params, query: { model_name: modelName = null } }) {
+      return reportOnWire(await getDatasetReport({ ctx, input: { datasetId: params.dataset_id, modelName } }))
+    },
   }),
   defineRoute({
     name: 'delete_dataset',
@@ -152,6 +155,7 @@ function reportOnWire({ version, report }: CheckedDataset) {
     errors: report?.badRows ?? [],
     ...errorsOnWire(report),
     read_columns: report?.columns ?? null,
+    form: report?.form ?? null,
     unread_fields: report?.unreadFields ?? [],
     duplicates: report?.duplicateCount ?? 0,
     empty_outputs: report?.emptyOutputCount ?? 0,

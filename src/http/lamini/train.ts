@@ -101,4 +101,6 @@ const evaluationOf = (wanted: WantedEvaluation): EvaluationSettings => ({
   ...(wanted.graders && { graders: gradersOf(wanted.graders) }),
   ...(wanted.max_rows && { maxRows: wanted.max_rows }),
   ...(wanted.max_tokens && { maxTokens: wanted.max_tokens }),
+  ...(typeof wanted.as_chat === 'boolean' && { asChat: wanted.as_chat }),
+  ...(typeof wanted.system === 'string' && { system: wanted.system }),
 })

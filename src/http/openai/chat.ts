@@ -68,7 +68,7 @@ async function answer(
 ) {
   const input = {
     modelName: body.model,
-    input: { kind: 'chat' as const, messages: body.messages.map(messageOf), tools: calls?.tools ?? null },
+    input: { kind: 'chat' as const, messages: body.messages.map(messageOf), ...(calls && { tools: calls.tools }) },
     answer: formOf(body, shape),
     sampling: { ...samplingOf(body), seed },
   }

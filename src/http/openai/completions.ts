@@ -2,14 +2,15 @@ import { z } from 'zod'
 import type { AnswerShape } from '../../domain/answer-shape.ts'
 import { isText, type Prompt } from '../../domain/prompt.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { createCompletion, type CompleteInput, type PromptsAsked } from '../../services/completions/create.ts'
+import { createCompletion, type CompleteInput } from '../../services/completions/create.ts'
+import type { PromptsAsked } from '../../services/completions/read-input.ts'
 import { streamCompletions } from '../../services/completions/stream-many.ts'
 import type { Ctx } from '../../services/context.ts'
 import { pinModel } from '../../services/models/find-tuned.ts'
 import { keepsEmpty } from '../kit/empty-fields.ts'
 import { named } from '../kit/named-schemas.ts'
 import { EventStream } from '../kit/respond.ts'
-import { defineRoute } from '../kit/route.ts'
+import { defineRoute, warningHeader } from '../kit/route.ts'
 import { completionBodyLimitBytes } from '../lamini/completion-input.ts'
 import { SpecialTokens } from '../lamini/schemas/prompt.ts'
 import { CompletionLogprobs, eachChoice } from './choices.ts'
@@ -83,7 +84,8 @@ export const completionRoutes = [
     errorStatuses: [404],
     response: TextCompletion,
     alsoAnswers: 'text/event-stream',
-    async handle({ caller: ctx, body: sent, signal }) {
+    warns: true,
+    async handle({ caller: ctx, body: sent, signal, setHeader }) {
       const { modelName, dataId } = await pinModel(ctx, sent.model)
       const body = { ...sent, model: modelName, dataId }
       const head = {
@@ -98,6 +100,8 @@ export const completionRoutes = [
           createCompletion({ ctx, input: seeded(input, seed), signal: own, onUsage: tokens.onUsage }),
         ),
       )
+      const warning = answers.find((each) => each.warning !== null)?.warning ?? null
+      if (warning !== null) setHeader(warningHeader, warning)
       const choices = input.input.prompts.flatMap((_, prompt) =>
         answers.map(({ outputs, finishReasons, logprobs }, at) =>
           choiceOf(prompt * answers.length + at, outputs[prompt]?.['output'] as string, {

@@ -37,7 +37,14 @@ export const ClaimAnswer = z.object({
   spec_hash: z.string(),
   args: TrainingArgs,
   data: z.object({ train: DataFile, evaluation: DataFile.extend({ split: DataSplit }) }),
-  evaluation: z.object({ max_rows: z.int().nullable(), max_tokens: z.int().nullable() }).optional(),
+  evaluation: z
+    .object({
+      max_rows: z.int().nullable(),
+      max_tokens: z.int().nullable(),
+      as_chat: z.boolean().optional().describe('Rows without messages are asked as chats, with `system` before them'),
+      system: z.string().nullable().optional(),
+    })
+    .optional(),
   checkpoint: SavedArtifact.nullable(),
   model: SavedArtifact.nullable(),
   start: z

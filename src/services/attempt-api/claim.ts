@@ -1,7 +1,15 @@
 // A training pod claims its attempt first. The answer holds everything that the pod needs to know.
 import { ServiceError } from '../../domain/service-error.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
-import type { Artifact, ArtifactFile, Attempt, DataFile, TrainingJob } from '../../domain/training-job.ts'
+import { chatOptionsOf, systemMessageOf, type Learned } from '../../domain/learned.ts'
+import type {
+  Artifact,
+  ArtifactFile,
+  Attempt,
+  DataFile,
+  EvaluationSettings,
+  TrainingJob,
+} from '../../domain/training-job.ts'
 import type { PodCtx } from '../context.ts'
 import { fenced } from './fenced-write.ts'
 
@@ -20,7 +28,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
   if (!job.preparedData) throw new Error(`job ${job.id} has an attempt but no prepared data`)
   const { train, evaluation } = job.preparedData
   const { name, source, sha256 } = job.spec.baseModel
-  const { startFrom, evaluation: limits } = job.spec
+  const { startFrom } = job.spec
   return {
     job_id: job.id,
     attempt: attempt.number,
@@ -32,10 +40,21 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
       train: await dataFile(pod, train),
       evaluation: { ...(await dataFile(pod, evaluation)), split: evaluation.split },
     },
-    ...(limits && { evaluation: { max_rows: limits.maxRows ?? null, max_tokens: limits.maxTokens ?? null } }),
+    evaluation: evaluationOf(job.spec.evaluation ?? {}, job.preparedData.learned ?? null),
     checkpoint: attempt.mode === 'train' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
     model: attempt.mode === 'evaluate' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
     ...(startFrom && { start: { model_name: startFrom.modelName, files: await fileLinks(pod, startFrom.files) } }),
+  }
+}
+
+/** Rows without messages are asked as chats when the model learned conversations, unless the request says otherwise. */
+function evaluationOf({ maxRows, maxTokens, ...form }: EvaluationSettings, learned: Learned | null) {
+  const chat = chatOptionsOf(form, learned)
+  return {
+    max_rows: maxRows ?? null,
+    max_tokens: maxTokens ?? null,
+    as_chat: chat !== null,
+    system: chat && systemMessageOf(chat, learned),
   }
 }
 

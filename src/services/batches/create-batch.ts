@@ -5,6 +5,8 @@ import type { BatchCompletionInput, PromptBatchKind } from '../../domain/inferen
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { maxTextCharacters } from '../../domain/text-length.ts'
 import { resolveTarget } from '../completions/create.ts'
+import { requireChatTemplate } from '../completions/read-input.ts'
+import { warningOf } from '../completions/warning.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
@@ -35,15 +37,19 @@ export async function createBatch({
   ctx: Ctx
   input: CreateBatchInput
   idempotency: Idempotency
-}): Promise<{ id: string }> {
+}): Promise<{ id: string; warning: string | null }> {
   const asked = input.modelName ?? ctx.deps.catalogue.defaultEmbeddingModel.name
-  return once<{ id: string }>(ctx, idempotency, async (answer) => {
+  let warning: string | null = null
+  const accepted = await once<{ id: string }>(ctx, idempotency, async (answer) => {
     // All chunks use one version of the model, whatever happens to its names meanwhile.
     const { modelName, dataId } = await pinModel(ctx, asked)
-    const { baseModel } =
+    const target =
       input.kind === 'embeddings'
         ? await resolveModel(ctx, modelName)
         : await resolveTarget(ctx, input.completion.dataId ?? dataId, modelName)
+    const { baseModel } = target
+    if (input.completion?.chat) requireChatTemplate(baseModel)
+    if (input.completion) warning = warningOf(input.completion.chat ? 'questions' : 'prompts', target)
     await requireRoomForData(ctx)
     await requireRoomInDatabase(ctx)
     await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
@@ -72,6 +78,8 @@ export async function createBatch({
       answer,
     })
   })
+  // A repeat gets the first answer without a warning.
+  return { ...accepted, warning }
 }
 
 /** Streaming needs a seed: each partial text must be the beginning of the next. */

@@ -1,4 +1,4 @@
-import type { BatchCompletionInput } from '../../domain/inference-batch.ts'
+import type { BatchCompletionInput, BatchItem } from '../../domain/inference-batch.ts'
 import type { OnLong } from '../../inference/embedding.ts'
 import { askPrompts, createCompletion } from '../completions/create.ts'
 import type { ModelCtx } from '../context.ts'
@@ -10,7 +10,11 @@ type AccountKey = Pick<ModelCtx, 'accountId' | 'apiKeyId'>
 export function createBatchInference(deps: ModelCtx['deps']) {
   return {
     complete: (
-      { accountId, apiKeyId, ...input }: AccountKey & BatchCompletionInput & { modelName: string; prompts: string[] },
+      {
+        accountId,
+        apiKeyId,
+        ...input
+      }: AccountKey & BatchCompletionInput & { modelName: string; prompts: BatchItem[] },
       signal: AbortSignal,
     ) => {
       deps.activity.note(accountId)

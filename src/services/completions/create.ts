@@ -1,37 +1,24 @@
-import { plainChat, type ChatMessage, type ChatTool } from '../../domain/chat.ts'
-import type { BatchCompletionInput } from '../../domain/inference-batch.ts'
-import { isText, type Prompt } from '../../domain/prompt.ts'
+import type { BatchCompletionInput, BatchItem } from '../../domain/inference-batch.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { collectionName } from '../../domain/stored-data.ts'
 import type { OnUsage } from '../../inference/meter.ts'
-import type { AnswerForm, Completions, CompletionRequest, OnText, Sampling } from '../../inference/request.ts'
+import type { AnswerForm, Completions, OnText, Sampling } from '../../inference/request.ts'
 import type { UsedRows } from '../../inference/retrieval.ts'
 import type { ModelCtx } from '../context.ts'
 import { rowsOf } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
-import { retrieveRows } from '../stored-data/retrieve-rows.ts'
 import { createMeter } from '../usage/meter.ts'
+import { readInput, type Asked, type PromptsAsked, type QuestionsAsked } from './read-input.ts'
+import { warningOf } from './warning.ts'
 
-export type CompleteInput<Input = PromptsAsked | ChatAsked> = {
+export type CompleteInput<Input = Asked> = {
   modelName: string
   input: Input
   answer: AnswerForm
   sampling: Sampling
 }
 
-export type PromptsAsked = {
-  kind: 'prompts'
-  prompts: readonly Prompt[]
-  /** false: special tokens such as `</s>` are letters in the prompts. */
-  specialTokens: boolean
-  /** Rows stored under this id are put before related prompts. Null uses the rows stored under the model's name. */
-  dataId: string | null
-}
-
-/** A conversation uses the model's chat template and no stored rows. */
-type ChatAsked = { kind: 'chat'; messages: readonly ChatMessage[]; tools: readonly ChatTool[] | null }
-
-type Asked = {
+type Request = {
   ctx: ModelCtx
   input: CompleteInput
   signal: AbortSignal
@@ -39,6 +26,9 @@ type Asked = {
   onText?: OnText | undefined
   onUsage?: OnUsage | undefined
 }
+
+/** `warning`: a sentence for the caller about what was asked; null without any. */
+type Completed = Completions & UsedRows & { warning: string | null }
 
 /**
  * Returns one answer per prompt, in order: `{output}`, or exactly the fields of a typed answer.
@@ -50,36 +40,19 @@ export async function createCompletion({
   signal,
   onText,
   onUsage,
-}: Asked): Promise<Completions & UsedRows> {
-  const dataId = asked.kind === 'prompts' ? asked.dataId : null
-  const { baseModel, adapter, place } = await resolveTarget(ctx, dataId, modelName)
-  const input = await readInput(ctx, asked, place, signal)
+}: Request): Promise<Completed> {
+  const dataId = asked.kind === 'chat' ? null : asked.dataId
+  const target = await resolveTarget(ctx, dataId, modelName)
+  const { baseModel, adapter } = target
+  const input = await readInput(ctx, asked, target, signal)
   const meter = createMeter(ctx, { baseModel, adapter }, onUsage)
   const request = { baseModel, adapter, accountId: ctx.accountId, signal, meter, onText, input, answer, sampling }
   const completions = await ctx.deps.inference.complete(request)
   meter.countPrompts(completions.outputs.length)
-  return completions
+  return { ...completions, warning: warningOf(asked.kind, target, completions.outputs) }
 }
 
-async function readInput(
-  ctx: ModelCtx,
-  asked: PromptsAsked | ChatAsked,
-  place: { accountId: string; collection: string } | null,
-  signal: AbortSignal,
-): Promise<CompletionRequest['input']> {
-  if (asked.kind === 'chat') return { ...asked, text: plainChat(asked.messages) }
-  const { prompts, specialTokens } = asked
-  // Rows are put before texts: the tokens of a prompt stay as they came.
-  const rows = place && prompts.every(isText) ? await retrieveRows({ ctx, place, prompts, signal }) : null
-  return {
-    kind: 'prompts',
-    prompts,
-    rows,
-    textLengths: specialTokens ? undefined : prompts.map(({ length }) => length),
-  }
-}
-
-/** Prompts with the options of /v1/completions, which batches keep in their rows. */
+/** Prompts, or questions of chats, with the options of /v1/completions, which batches keep in their rows. */
 export const askPrompts = ({
   modelName,
   prompts,
@@ -87,10 +60,15 @@ export const askPrompts = ({
   specialTokens,
   outputType,
   maxTokens,
+  chat,
   ...sampling
-}: BatchCompletionInput & { modelName: string; prompts: readonly string[] }): CompleteInput<PromptsAsked> => ({
+}: BatchCompletionInput & { modelName: string; prompts: readonly BatchItem[] }): CompleteInput<
+  PromptsAsked | QuestionsAsked
+> => ({
   modelName,
-  input: { kind: 'prompts', prompts, specialTokens, dataId },
+  input: chat
+    ? { kind: 'questions', questions: prompts, chat, dataId }
+    : { kind: 'prompts', prompts: prompts as string[], specialTokens, dataId },
   answer: outputType ? { kind: 'typed', outputType, maxTokens } : { kind: 'text', maxTokens },
   sampling,
 })
@@ -107,14 +85,19 @@ export async function resolveTarget(ctx: ModelCtx, dataId: string | null, modelN
     // Clients also send the id of stored data in place of a model.
     const isData = dataId === null && error instanceof ServiceError && error.code === 'model_not_found'
     if (isData && (await database.storedRows.exists(placeOf(modelName))))
-      return { baseModel: catalogue.defaultCompletionModel, adapter: null, dataPlace: placeOf(modelName) }
+      return {
+        baseModel: catalogue.defaultCompletionModel,
+        adapter: null,
+        learned: null,
+        dataPlace: placeOf(modelName),
+      }
     throw error
   })
-  const [{ baseModel, adapter, dataPlace }, isStored] = await Promise.all([
+  const [{ baseModel, adapter, learned, dataPlace }, isStored] = await Promise.all([
     model.then((found) => ({ dataPlace: null, ...found })),
     hasRows(place),
   ])
   if (baseModel.task !== 'completion')
     throw invalidInput('model_name', `"${modelName}" is an embedding model and cannot complete prompts.`)
-  return { baseModel, adapter, place: dataPlace ?? (isStored ? place : null) }
+  return { baseModel, adapter, learned, place: dataPlace ?? (isStored ? place : null) }
 }

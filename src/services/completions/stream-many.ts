@@ -1,4 +1,5 @@
-import { createCompletion, type CompleteInput, type PromptsAsked } from './create.ts'
+import { createCompletion, type CompleteInput } from './create.ts'
+import type { PromptsAsked } from './read-input.ts'
 
 type Asked = Parameters<typeof createCompletion>[0] & { input: CompleteInput<PromptsAsked> }
 

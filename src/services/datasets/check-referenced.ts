@@ -10,20 +10,26 @@ import { findReferenced, noDataNamed, nothingUploaded, type DatasetReference } f
 type Checked = { report: DatasetReport; leftIn: string | null }
 
 /**
- * Checks the data that a training request names, and makes no data set of it.
+ * Checks the data that a training request names, and makes no data set of it. Tokens are those of the base model `model`.
  * @throws ServiceError invalid_input, unavailable while a long check runs
  */
-export async function checkReferencedData(ctx: Ctx, reference: DatasetReference): Promise<Checked> {
+export async function checkReferencedData(ctx: Ctx, reference: DatasetReference, model: string): Promise<Checked> {
   const { storedCollection, version } = await findReferenced(ctx, reference)
-  if (storedCollection !== null) return { report: await checkStored(ctx, storedCollection, reference), leftIn: null }
-  const report = version && (await checkVersion(ctx, version))
+  if (storedCollection !== null)
+    return { report: await checkStored(ctx, storedCollection, reference, model), leftIn: null }
+  const report = version && (await checkVersion(ctx, version, model))
   if (report) return { report, leftIn: reference.rows ? version.datasetId : null }
-  if (reference.rows) return { report: await checkRows(ctx, reference.rows), leftIn: null }
+  if (reference.rows) return { report: await checkRows(ctx, reference.rows, model), leftIn: null }
   if (version) throw nothingUploaded(reference.uploadFilePath ? 'upload_file_path' : 'dataset_id', version.datasetId)
   throw noDataNamed(reference)
 }
 
-async function checkStored(ctx: Ctx, collection: string, { rows }: DatasetReference): Promise<DatasetReport> {
+async function checkStored(
+  ctx: Ctx,
+  collection: string,
+  { rows }: DatasetReference,
+  model: string,
+): Promise<DatasetReport> {
   const exported = await openRows(ctx)
   try {
     const place = { accountId: ctx.accountId, collection }
@@ -31,14 +37,18 @@ async function checkStored(ctx: Ctx, collection: string, { rows }: DatasetRefere
       const more = rows ? await ctx.deps.storage.read(rows.key) : null
       await exportRows(ctx.deps, { place, more, key: exported.key })
     })
-    return await checkRows(ctx, exported)
+    return await checkRows(ctx, exported, model)
   } finally {
     await discardRows(ctx, exported)
   }
 }
 
-export async function checkRows({ deps, accountId }: Ctx, { key }: { key: string }): Promise<DatasetReport> {
-  const report = await deps.datasets.check({ accountId, key, columns: null })
+export async function checkRows(
+  { deps, accountId }: Ctx,
+  { key }: { key: string },
+  model: string,
+): Promise<DatasetReport> {
+  const report = await deps.datasets.check({ accountId, key, model, columns: null })
   if (!report) throw new Error(`the rows at ${key} are gone`)
   return report
 }

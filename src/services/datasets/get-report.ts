@@ -3,6 +3,7 @@ import { isReadOf, type Columns, type DatasetReport } from '../../domain/dataset
 import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
+import { resolveModel } from '../models/resolve.ts'
 import { findDataset } from './find.ts'
 
 /** A request waits this long. A longer check continues, and a later request reads its report. */
@@ -19,25 +20,34 @@ export async function getDatasetReport({
   input,
 }: {
   ctx: Ctx
-  input: { datasetId: string }
+  /** `modelName`: the model whose tokens are counted. Null: those of any model that were counted before, or of the default one. */
+  input: { datasetId: string; modelName: string | null }
 }): Promise<CheckedDataset> {
+  const model = input.modelName === null ? null : (await resolveModel(ctx, input.modelName)).baseModel.name
   const version = await findDataset({ ctx, input })
-  return { version, report: await checkVersion(ctx, version) }
+  return { version, report: await checkVersion(ctx, version, model) }
 }
 
-/** @returns null when nothing is uploaded @throws ServiceError unavailable while the check runs */
+/**
+ * @param model the base model whose tokens are counted; null for any
+ * @returns null when nothing is uploaded
+ * @throws ServiceError unavailable while the check runs
+ */
 export async function checkVersion(
   ctx: Ctx,
   version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+  model: string | null,
 ): Promise<DatasetReport | null> {
   const { database, storage } = ctx.deps
   const object = await storage.stat(version.uploadKey)
   if (!object) return null
   const columns = await database.datasets.columns(version.id)
   const known = await database.datasets.report(version.id)
-  if (known && isReadOf(known, { etag: object.etag, columns })) return known
+  const isCounted = model === null || (known?.countedFor ?? known?.tokenLength?.tokenizer) === model
+  if (known && isReadOf(known, { etag: object.etag, columns }) && isCounted) return known
   await database.datasets.noteSize(version.id, object.sizeBytes)
-  const check = checks.get(version.id) ?? startCheck(ctx, version, columns)
+  const counting = { model: model ?? ctx.deps.catalogue.defaultCompletionModel.name, columns }
+  const check = checks.get(checkId(version, counting.model)) ?? startCheck(ctx, version, counting)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
   if (report !== 'late') return report
   // The next request reports a later failure.
@@ -47,15 +57,17 @@ export async function checkVersion(
   })
 }
 
-/** Running checks of this process, by version. */
+const checkId = ({ id }: Pick<DatasetVersion, 'id'>, model: string) => `${id} ${model}`
+
+/** Running checks of this process, by version and model. */
 const checks = new Map<string, Promise<DatasetReport | null>>()
 /** Accounts with a running check. The validator gives accounts their turns; one account may not fill its queue. */
 const checking = new Set<string>()
 
 function startCheck(
   { deps, accountId }: Ctx,
-  { id, uploadKey }: Pick<DatasetVersion, 'id' | 'uploadKey'>,
-  columns: Columns | null,
+  version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
+  counting: { model: string; columns: Columns | null },
 ): Promise<DatasetReport | null> {
   if (checking.has(accountId))
     throw new ServiceError(
@@ -64,10 +76,11 @@ function startCheck(
       { retryAfterSeconds: 5 },
     )
   checking.add(accountId)
+  const id = checkId(version, counting.model)
   const check = (async () => {
     try {
-      const report = await deps.datasets.check({ accountId, key: uploadKey, columns })
-      if (report) await deps.database.datasets.saveReport(id, report)
+      const report = await deps.datasets.check({ accountId, key: version.uploadKey, ...counting })
+      if (report) await deps.database.datasets.saveReport(version.id, report)
       return report
     } finally {
       checks.delete(id)

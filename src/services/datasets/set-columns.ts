@@ -36,7 +36,9 @@ async function requireColumns(
   columns: Columns,
   signal: AbortSignal,
 ) {
-  const preview = await deps.datasets.preview({ accountId, key, columns, offset: 0, limit: sampledRows }, signal)
+  const model = deps.catalogue.defaultCompletionModel.name
+  const task = { accountId, key, columns, model, pairs: null, offset: 0, limit: sampledRows }
+  const preview = await deps.datasets.preview(task, signal)
   if (!preview) throw invalidInput('output', 'Nothing was uploaded to the data set: upload the file first.')
   const has = preview.columns.map((name) => JSON.stringify(name)).join(', ')
   for (const field of ['input', 'output'] as const) {

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Grader } from '../../domain/grader.ts'
 import type { EvaluationRequest } from '../../domain/model-evaluation.ts'
-import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { ServiceError } from '../../domain/service-error.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
 import { resolveDataset } from '../datasets/resolve.ts'
 import { acceptWork } from '../durable-work/accept.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
-import { lookUpTuned, pinModel } from '../models/find-tuned.ts'
-import { resolveModel } from '../models/resolve.ts'
+import { completionModel, findEvaluated, type EvaluationForm } from './evaluated-models.ts'
 
 type CreateEvaluationInput = {
   models: string[]
@@ -18,7 +17,7 @@ type CreateEvaluationInput = {
   graders: Grader[] | null
   maxRows: number
   maxTokens: number
-}
+} & EvaluationForm
 
 /** An evaluation rarely ends sooner. */
 const retryAfterSeconds = 30
@@ -59,36 +58,17 @@ export async function createEvaluation({
 /** Replaces each name by the model that it means now, so that a name that moves does not change a running evaluation. */
 async function resolveRequest(
   ctx: Ctx,
-  { models, graders, maxTokens }: CreateEvaluationInput,
+  { models, graders, maxTokens, ...form }: CreateEvaluationInput,
 ): Promise<EvaluationRequest> {
+  const { asChat, system } = form
   if (graders) await ctx.deps.grading.compile(ctx.accountId, graders)
-  const resolved = []
-  for (const [index, name] of models.entries()) {
-    if (models.indexOf(name) !== index) throw invalidInput(`models[${index}]`, `The model "${name}" is named twice.`)
-    const modelName = await completionModel(ctx, name, `models[${index}]`)
-    resolved.push({ name, modelName, ...((await readsPlainText(ctx, modelName)) && { specialTokens: false }) })
-  }
   return {
-    models: resolved,
+    models: await findEvaluated(ctx, models, form),
     graders: graders && (await pinJudges(ctx, graders, (at) => `graders[${at}].model`)),
     maxTokens,
+    ...(asChat !== undefined && { asChat }),
+    ...(system !== undefined && { system }),
   }
-}
-
-/** Whether the model was trained on prompts in which special tokens do not act. It is asked as it was trained. */
-async function readsPlainText(ctx: Ctx, modelName: string): Promise<boolean> {
-  const { catalogue, database } = ctx.deps
-  const tuned = catalogue.find(modelName) ? null : await lookUpTuned(ctx, modelName)
-  const job = tuned && (await database.trainingJobs.find(ctx.accountId, tuned.jobId))
-  return job?.spec.args.special_tokens === false
-}
-
-/** What a name means now. @throws ServiceError model_not_found, invalid_input naming `path` */
-export async function completionModel(ctx: Ctx, name: string, path: string): Promise<string> {
-  const { baseModel, adapter } = await resolveModel(ctx, name)
-  if (baseModel.task !== 'completion')
-    throw invalidInput(path, `"${name}" is an embedding model and cannot complete prompts.`)
-  return adapter ? (await pinModel(ctx, name)).modelName : baseModel.name
 }
 
 /** Graders whose models are those that the names mean now. @param pathOf the place of a model's name in the request */

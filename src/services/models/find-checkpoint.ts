@@ -17,7 +17,16 @@ export async function findCheckpoint(
   const artifact = job && (await database.artifacts.checkpointOf(job.id, asked.step))
   if (!artifact) return null
   const files = servedFilesOf(artifact.files)
-  const { baseModel, id: jobId } = job
+  const { baseModel, id: jobId, preparedData } = job
   const createdAt = artifact.committedAt ?? artifact.createdAt
-  return { name: tunedModelName(jobId, files), accountId, jobId, artifactId: artifact.id, baseModel, files, createdAt }
+  return {
+    name: tunedModelName(jobId, files),
+    accountId,
+    jobId,
+    artifactId: artifact.id,
+    baseModel,
+    files,
+    createdAt,
+    learned: preparedData?.learned ?? null,
+  }
 }

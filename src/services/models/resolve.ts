@@ -1,4 +1,5 @@
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import type { Learned } from '../../domain/learned.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
 import type { ModelCtx } from '../context.ts'
@@ -11,6 +12,8 @@ export type ResolvedModel = {
     name: string
     files: () => Promise<{ name: string; url: string; sizeBytes: number; sha256: string }[]>
   } | null
+  /** Null for a base model, and for a model of an older release. */
+  learned: Learned | null
 }
 
 /**
@@ -20,10 +23,13 @@ export type ResolvedModel = {
 export async function resolveModel(ctx: ModelCtx, name: string): Promise<ResolvedModel> {
   const { catalogue } = ctx.deps
   const entry = catalogue.find(name)
-  if (entry) return { baseModel: entry, adapter: null }
+  if (entry) return { baseModel: entry, adapter: null, learned: null }
   const tuned = await lookUpTuned(ctx, name)
   const baseModel = tuned && catalogue.find(tuned.baseModel)
-  if (tuned && baseModel) return { baseModel, adapter: { name: tuned.name, files: () => presignFiles(ctx, tuned) } }
+  if (tuned && baseModel) {
+    const adapter = { name: tuned.name, files: () => presignFiles(ctx, tuned) }
+    return { baseModel, adapter, learned: tuned.learned ?? null }
+  }
   if (!tuned) throw modelNotFound(name)
   throw new ServiceError(
     'model_not_found',

@@ -1,6 +1,8 @@
 import { trainedRowCount } from '../../datasets/select-evaluation-rows.ts'
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { gpuCountOf } from '../../domain/attempt-ledger.ts'
 import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport } from '../../domain/dataset-report.ts'
+import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut, totalSteps } from '../../domain/training-args.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
@@ -41,12 +43,14 @@ export async function estimateTrainingJob({
   input: SubmitTrainingJobInput
 }): Promise<TrainingEstimate> {
   const { database } = ctx.deps
-  const { entry, args, notes } = await resolveTraining(ctx, input)
+  const { entry, args, notes, learned } = await resolveTraining(ctx, input)
   await requireRoomNow(ctx, database)
   const { gpuConfig, evaluationRows, skipBadRows: isSkipping = false } = input
-  const { report, leftIn } = await checkReferencedData(ctx, input)
+  const { report, leftIn } = await checkReferencedData(ctx, input, entry.name)
   refuse('data', trainingDataProblem(report, { isSkipping }))
-  if (evaluationRows) refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows)))
+  refuseForm(entry, report)
+  if (evaluationRows)
+    refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, entry.name)))
   const rowCount = report.rowCount - report.badRowCount
   const trained = evaluationRows ? rowCount : trainedRowCount({ ...report, rowCount })
   const { steps, epochs } = totalSteps(args, trained)
@@ -78,12 +82,32 @@ export async function estimateTrainingJob({
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
-    warnings: [...told.map(({ message }) => message), ...(skipped === null ? [] : [skipped])],
+    warnings: [
+      ...told.map(({ message }) => message),
+      ...formWarnings(learned, report),
+      ...(skipped === null ? [] : [skipped]),
+    ],
   }
 }
 
 function refuse(path: string, reason: string | null) {
   if (reason !== null) throw invalidInput(path, reason)
+}
+
+/** The trainer writes conversations by the model's chat template. */
+function refuseForm({ name, chatTemplate }: CatalogueEntry, { form }: DatasetReport) {
+  if (form === 'conversations' && chatTemplate === false)
+    throw invalidInput(
+      'model_name',
+      `${name} has no chat template, so it cannot learn conversations. Send pairs of texts.`,
+    )
+}
+
+function formWarnings(learned: Learned | null, { form }: DatasetReport): string[] {
+  if (!learned || !form || learned.form === form) return []
+  return [
+    `The model to continue from learned ${learned.form}, and most rows of this data set are ${form}: the new model answers best in the form of the new rows.`,
+  ]
 }
 
 const tokensOf = ({ tokenLength, rowCount, badRowCount }: DatasetReport, maxLength: number): number | null =>

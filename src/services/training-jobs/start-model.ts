@@ -1,6 +1,7 @@
 // A training begins from a base model or from a tuned one, whose adapter it continues.
 import { z } from 'zod'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import type { Learned } from '../../domain/learned.ts'
 import { parseCheckpointName } from '../../domain/model-reference.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import type { FinetuneArgs } from '../../domain/training-args.ts'
@@ -9,7 +10,13 @@ import type { Ctx } from '../context.ts'
 import { lookUpTuned } from '../models/find-tuned.ts'
 
 /** `shape` holds the arguments that follow from the adapter. */
-export type FoundStart = { entry: CatalogueEntry; startFrom: StartModel | null; shape: AdapterShape | null }
+export type FoundStart = {
+  entry: CatalogueEntry
+  startFrom: StartModel | null
+  shape: AdapterShape | null
+  /** Of the tuned model. */
+  learned: Learned | null
+}
 type AdapterShape = { r_value: number; lora_alpha: number; target_modules: string | string[] }
 
 /** What PEFT writes; the rest of the file does not limit a training. */
@@ -24,7 +31,7 @@ const configLimitBytes = 1024 * 1024
 export async function findStartModel(ctx: Ctx, name: string): Promise<FoundStart> {
   const { catalogue } = ctx.deps
   const base = catalogue.find(name)
-  if (base?.task === 'completion') return { entry: base, startFrom: null, shape: null }
+  if (base?.task === 'completion') return { entry: base, startFrom: null, shape: null, learned: null }
   if (base) throw invalidInput('model_name', `"${name}" is an embedding model and cannot be fine-tuned.`)
   if (parseCheckpointName(name))
     throw invalidInput('model_name', 'A training begins from a base model or a tuned model, not from a checkpoint.')
@@ -35,8 +42,8 @@ export async function findStartModel(ctx: Ctx, name: string): Promise<FoundStart
       'model_not_found',
       `There is no model "${name}" to fine-tune: GET /v1/models lists base models and your tuned models.`,
     )
-  const { name: modelName, jobId, files } = tuned
-  return { entry, startFrom: { modelName, jobId, files }, shape: await readShape(ctx, tuned) }
+  const { name: modelName, jobId, files, learned = null } = tuned
+  return { entry, startFrom: { modelName, jobId, files }, shape: await readShape(ctx, tuned), learned }
 }
 
 async function readShape({ deps: { storage } }: Ctx, { name, files }: TunedModel): Promise<AdapterShape> {

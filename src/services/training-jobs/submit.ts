@@ -8,6 +8,7 @@ import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../..
 import type { TrackerRequest } from '../../domain/tracker.ts'
 import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
+import { requireChatTemplate } from '../completions/read-input.ts'
 import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
 import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
@@ -63,9 +64,10 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
 
 /** @throws ServiceError model_not_found, invalid_input */
 export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): Promise<Resolved> {
-  const { entry, startFrom, shape } = await findStartModel(ctx, input.modelName)
+  const { entry, startFrom, shape, learned } = await findStartModel(ctx, input.modelName)
   checkGpuConfig(ctx, input.gpuConfig)
   if (input.evaluation?.graders) await checkGraders(ctx, input.evaluation.graders)
+  if (input.evaluation?.asChat) requireChatTemplate(entry, 'evaluation.as_chat')
   const trackers = trackersOf(ctx, input.integrations ?? [])
   const { notes, ...args } = resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry)
   const told = [
@@ -74,10 +76,10 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
     ...gpuNotes(ctx, input.gpuConfig),
     ...nameNotes(ctx, input.customModelName),
   ]
-  return { entry, startFrom, trackers, ...args, notes: told }
+  return { entry, startFrom, learned, trackers, ...args, notes: told }
 }
 
-type Resolved = Pick<FoundStart, 'entry' | 'startFrom'> & { trackers: TrackerRequest[] } & ReturnType<
+type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & { trackers: TrackerRequest[] } & ReturnType<
     typeof resolveTrainingArgs
   >
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean }

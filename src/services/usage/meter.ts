@@ -5,7 +5,7 @@ import type { ResolvedModel } from '../models/resolve.ts'
 /** Counts the work of one request under its key; `also` gets the token counts too. */
 export function createMeter(
   { deps: { usage }, accountId, apiKeyId }: ModelCtx,
-  { baseModel, adapter }: ResolvedModel,
+  { baseModel, adapter }: Pick<ResolvedModel, 'baseModel' | 'adapter'>,
   also?: Meter['countTokens'],
 ): Meter & { countPrompts: (prompts: number) => void } {
   const key = { accountId, apiKeyId, model: adapter?.name ?? baseModel.name }

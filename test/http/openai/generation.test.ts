@@ -286,7 +286,7 @@ suite("OpenAI's generation routes", async () => {
       assert.deepEqual(call, { type: 'function', function: { name: 'count', arguments: '{"n":4}' } })
       const { answer, input } = asked.at(-1) ?? assert.fail()
       assert.equal(answer.kind === 'calls' && answer.isRequired, isRequired)
-      assert.deepEqual(input.kind === 'chat' && input.tools, [
+      assert.deepEqual(input.kind === 'chat' && input.chats[0]?.tools, [
         {
           name: 'count',
           description: 'Counts',

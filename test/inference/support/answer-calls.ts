@@ -35,9 +35,13 @@ export async function callRandomFunctions({ inference, baseModel, seed, prompts,
         ...askedPrompts(baseModel, [], { sampling, signal }),
         input: {
           kind: 'chat',
-          messages: [{ role: 'user', content }],
-          tools: functions.map(({ name, parameters }) => ({ name, parameters })),
-          text: '',
+          chats: [
+            {
+              messages: [{ role: 'user', content }],
+              tools: functions.map(({ name, parameters }) => ({ name, parameters })),
+              text: '',
+            },
+          ],
         },
         answer: { kind: 'calls', functions, isRequired, mayBeSeveral, content: null, maxTokens },
       })

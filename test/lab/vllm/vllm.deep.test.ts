@@ -104,9 +104,13 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
     const called = await ask(onVllm, {
       input: {
         kind: 'chat',
-        messages: [{ role: 'user', content: 'How is the weather in Oslo?' }],
-        tools: [{ name: 'weather', parameters: city }],
-        text: '',
+        chats: [
+          {
+            messages: [{ role: 'user', content: 'How is the weather in Oslo?' }],
+            tools: [{ name: 'weather', parameters: city }],
+            text: '',
+          },
+        ],
       },
       answer: {
         kind: 'calls',
@@ -158,7 +162,7 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
 
   it('streams a prompt and a conversation, whole and in order', async () => {
     const messages = [{ role: 'user' as const, content: 'What is the price?' }]
-    const input = { kind: 'chat' as const, messages, tools: null, text: '' }
+    const input = { kind: 'chat' as const, chats: [{ messages, text: '' }] }
     for (const more of [{ prompts: prompts.slice(0, 1) }, { input }]) {
       const pieces: string[] = []
       const found = await ask(onVllm, { ...more, onText: (piece) => pieces.push(piece) })

@@ -378,7 +378,7 @@ export const attemptCases: Cases = {
     await database.models.publish({ ...model, name: 'two' })
     await database.models.publish({ ...model, name: 'three', artifactId: two.id })
     const find = (name: string, accountId = job.accountId) => database.models.find(accountId, name)
-    assert.deepEqual(await find('one'), { ...model, createdAt: start })
+    assert.deepEqual(await find('one'), { ...model, createdAt: start, learned: null })
     assert.equal((await find('three'))?.artifactId, two.id)
     assert.deepEqual([await find('two'), await find('one', randomUUID())], [null, null])
   },

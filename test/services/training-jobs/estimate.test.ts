@@ -9,6 +9,14 @@ import { contextOf } from '../../support/service-context.ts'
 const catalogue = parseCatalogue({
   models: [
     { name: 'tiny', task: 'completion', engine: 'transformers', source: { path: 'tiny' }, contextLength: 1024 },
+    {
+      name: 'plain',
+      task: 'completion',
+      engine: 'transformers',
+      source: { path: 'plain' },
+      contextLength: 1024,
+      chatTemplate: false,
+    },
     { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
   ],
 })
@@ -25,7 +33,13 @@ const badRowGroups = [{ field: 'input', reason: 'is missing', rowCount: 1, lines
 const bad = { ...good, badRowCount: 1, badRowGroups, unreadRest: null, duplicateCount: 0 }
 const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9, kept: 'no' as const })
 
-const estimate = (reports: Record<string, object>, { openJobs = 0, skipBadRows = false } = {}) => {
+const counted: string[] = []
+
+type Asked = { openJobs?: number; skipBadRows?: boolean; modelName?: string }
+const estimate = (
+  reports: Record<string, object>,
+  { openJobs = 0, skipBadRows = false, modelName = 'tiny' }: Asked = {},
+) => {
   const deps = {
     catalogue,
     settings: { maxGpus: 8, maxNodes: 1, maxOpenJobs: 3 },
@@ -33,12 +47,17 @@ const estimate = (reports: Record<string, object>, { openJobs = 0, skipBadRows =
       accounts: { hasOpenJobs: (_id: string, count: number) => Promise.resolve(openJobs >= count) },
       jobDetails: { pastJobs: () => Promise.resolve([]) },
     },
-    datasets: { check: ({ key }: { key: string }) => Promise.resolve(reports[key]) },
+    datasets: {
+      check: ({ key, model }: { key: string; model: string }) => {
+        counted.push(model)
+        return Promise.resolve(reports[key])
+      },
+    },
   }
   const ctx = contextOf({ deps, accountId: 'a' })
   const data = { rows: rows('train'), evaluationRows: rows('evaluation') }
   const asked = {
-    modelName: 'tiny',
+    modelName,
     finetuneArgs: {},
     gpuConfig: {},
     isPublic: false,
@@ -72,4 +91,19 @@ test('a dry run is refused where the account may open no further job', async () 
   const reports = { train: good, evaluation: good }
   assert.equal((await estimate(reports, { openJobs: 2 })).rows, 4)
   await assert.rejects(estimate(reports, { openJobs: 3 }), { code: 'quota_exceeded' })
+})
+
+test('a dry run counts the tokens of the model that it names', async () => {
+  counted.length = 0
+  await estimate({ train: good, evaluation: good }, { modelName: 'plain' })
+  assert.deepEqual(counted, ['plain', 'plain'])
+})
+
+test('a dry run refuses conversations for a model without a chat template', async () => {
+  const reports = { train: { ...good, form: 'conversations' }, evaluation: good }
+  assert.equal((await estimate(reports)).rows, 4)
+  await assert.rejects(
+    estimate(reports, { modelName: 'plain' }),
+    /plain has no chat template, so it cannot learn conversations/,
+  )
 })

@@ -1,5 +1,6 @@
 // The report of a data set's check.
 import { z } from 'zod'
+import { learnedForms } from '../../../domain/learned.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { ReadColumns } from '../../lamini/schemas/data.ts'
 
@@ -67,6 +68,10 @@ export const DatasetReport = named(
         'Whether a job with skip_bad_rows could train on the data: a good row remains, the file was read to its end, and at most 100,000 rows are bad',
       ),
     read_columns: ReadColumns,
+    form: z
+      .enum(learnedForms)
+      .nullable()
+      .describe('The form of most good rows, in which a model would learn them; null without rows'),
     unread_fields: z
       .array(
         z.object({

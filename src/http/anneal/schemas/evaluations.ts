@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { Graders } from '../../../domain/grader.ts'
 import { evaluationDefaults, evaluationLimits, evaluationStatuses } from '../../../domain/model-evaluation.ts'
 import { workNotFound } from '../../../services/durable-work/find.ts'
+import { keepsEmpty } from '../../kit/empty-fields.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { queryInt, queryText } from '../../kit/params.ts'
 import { shortened } from '../../kit/problem.ts'
@@ -31,7 +32,25 @@ export const EvaluationRequest = named(
       .min(1)
       .max(evaluationLimits.models)
       .describe('Base or tuned models. The others are compared with the first'),
-    dataset_id: z.string().describe('A data set with an input and an expected output in each row'),
+    dataset_id: z
+      .string()
+      .describe(
+        'A data set with an input and an expected output in each row, or with conversations, whose last answer is expected after the turns before it',
+      ),
+    as_chat: z
+      .boolean()
+      .nullish()
+      .describe(
+        'true: rows without messages are asked as chats; false: as plain prompts. Absent: each model is asked in the form that it learned, and a base model as the first model beside it that was tuned from it. Conversations are always asked as chats, and the other rows beside them too',
+      ),
+    system: keepsEmpty(
+      z
+        .string()
+        .nullish()
+        .describe(
+          'The system message of chats that have none of their own. Absent: rows without messages get the one that the model learned (system_message of GET /v1/models); "": none',
+        ),
+    ),
     graders: Graders.nullish().describe('How answers are scored; chosen by the expected outputs when absent'),
     max_rows: count(evaluationLimits.rows)
       .nullish()
@@ -67,6 +86,15 @@ export const ModelEvaluation = named(
     graders: z.array(UsedGrader).nullable().describe('Null until they are chosen'),
     max_rows: z.int().describe('The most rows that are answered'),
     max_tokens: z.int().describe('The most tokens of an answer'),
+    as_chat: z
+      .boolean()
+      .nullable()
+      .describe('As the request says; null: each model is asked in the form that it learned'),
+    system: z.string().nullable().describe('As the request says; null: the system message that the model learned'),
+    forms: z
+      .record(z.string(), z.enum(['chat', 'prompt']))
+      .nullable()
+      .describe('How each model is asked, by its name in the request; null until the rows are chosen'),
     rows: z.int().nullable().describe('The rows that each model answers; null until they are chosen'),
     summary: z
       .record(z.string(), z.record(z.string(), GraderSummary.nullable()))
@@ -106,7 +134,9 @@ export const EvaluationRows = named(
       .array(
         z.object({
           index: z.int().describe('The position among the chosen rows, from 0'),
-          input: z.string().describe('The prompt'),
+          input: z
+            .string()
+            .describe('The prompt; for a conversation, the text of the turns before the expected answer'),
           expected: z.string().describe('The expected output'),
           outputs: z
             .array(

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { maxEmbeddingTokens, type CatalogueEntry } from '../../../domain/catalogue.ts'
+import { learnedForms, type Learned } from '../../../domain/learned.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { CompletionRequest } from '../../lamini/schemas/completions.ts'
 import { EmbeddingRequest } from '../../lamini/schemas/embeddings.ts'
@@ -15,6 +16,29 @@ export const modelLimits = {
     .describe('Tokens that the model reads at once, such as a prompt with its answer. Null if the base is gone'),
   max_input_tokens: z.int().nullable().describe('The most tokens of a text to embed'),
 }
+
+const facts = {
+  learned_form: z
+    .enum(learnedForms)
+    .nullable()
+    .describe(
+      'The form of most rows that the model was tuned on; null for a base model, and for a model of an older release',
+    ),
+  has_chat_template: z
+    .boolean()
+    .describe('Whether the base has a chat template, which as_chat and chats need. False also where that is not known'),
+  system_message: z
+    .string()
+    .nullable()
+    .describe('The system message that most of these conversations begin with; null when there is none'),
+}
+
+/** @param entry the catalogue's entry of the model or of its base */
+export const factsOf = (entry: CatalogueEntry | undefined, learned: Learned | null = null) => ({
+  learned_form: learned?.form ?? null,
+  has_chat_template: entry?.chatTemplate ?? false,
+  system_message: learned?.systemMessage ?? null,
+})
 
 /** @param entry the catalogue's entry of the model or of its base */
 export const limitsOf = (entry: CatalogueEntry | undefined) => ({
@@ -63,6 +87,7 @@ const Model = z.object({
     .describe('finetune_args of a job on this model that names none; null unless it is a base model to train on'),
   ...modelLimits,
   ...weights,
+  ...facts,
   starting: z
     .string()
     .nullable()
@@ -143,6 +168,7 @@ export const ModelVersions = named(
           job_id: z.int().describe('The job that trained the version'),
           dataset_id: z.string().describe('The data set that it was trained on'),
           base_model: z.string().describe('The catalogue name of its base model'),
+          ...facts,
           created_at: Time,
           parent: z
             .object({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { keepsEmpty } from '../../kit/empty-fields.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { DataId } from './stored-data.ts'
-import { ModelName, Prompt, SpecialTokens } from './prompt.ts'
+import { AsChat, ModelName, Prompt, SpecialTokens, SystemMessage } from './prompt.ts'
 
 const TokenCount = z
   .int()
@@ -32,6 +32,8 @@ export const CompletionRequest = named(
     id: DataId.nullish().describe('An id of POST /v1/svc/data: its relevant rows are put before each prompt'),
     prompt: Prompt,
     special_tokens: SpecialTokens,
+    as_chat: AsChat,
+    system: SystemMessage,
     // Old SDKs are recognised by the null in these fields.
     output_type: keepsEmpty(OutputType.optional()),
     out_type: keepsEmpty(OutputType.optional()),

@@ -119,7 +119,26 @@ export const DatasetVersions = named(
   }),
 )
 
+export const ReportQuery = z.strictObject({
+  model_name: queryText()
+    .optional()
+    .describe(
+      'The model whose tokens are counted, base or tuned. Absent: the one that was counted last, or the first base model of the catalogue',
+    ),
+})
+
 export const RowsQuery = z.strictObject({
+  model_name: queryText()
+    .optional()
+    .describe(
+      'The model whose tokenizer and chat template are used, base or tuned; the first base model of the catalogue when absent',
+    ),
+  as_chat: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe(
+      '`chat_template` also shows pairs, as an evaluation asks for them. Absent: if model_name learned conversations',
+    ),
   offset: queryInt({ min: 0, max: 1_000_000_000 })
     .default(0)
     .describe('Rows to skip. Rows beyond the first 256 MB of a file are not shown'),
@@ -156,7 +175,7 @@ export const DatasetRows = named(
           special_tokens: z
             .array(z.string())
             .describe(
-              'The special tokens of the default base model that act in the input of a pair, each once; `finetune_args.special_tokens` switches them off. Elsewhere in a row they are text',
+              'The special tokens of the model that act in the input of a pair, each once; `finetune_args.special_tokens` switches them off. Elsewhere in a row they are text',
             ),
           messages: z
             .array(
@@ -170,7 +189,7 @@ export const DatasetRows = named(
             .describe('The messages of a conversation up to the last that is learned; null for other rows'),
           chat_template: z
             .object({
-              model_name: z.string().describe('The base model whose chat template this is, the default one'),
+              model_name: z.string().describe('The base model whose chat template this is'),
               sequences: z
                 .array(
                   z.array(
@@ -195,7 +214,7 @@ export const DatasetRows = named(
             })
             .nullable()
             .describe(
-              'The conversation as the chat template writes it; null for other rows, for conversations with functions, for very long ones, and where the service does not hold the tokenizer of its default model',
+              'The conversation as the chat template writes it; null for other rows (but see as_chat), for conversations with functions, for very long ones, and where the service does not hold the tokenizer of the model',
             ),
           cut: z
             .boolean()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keepsEmpty } from '../../kit/empty-fields.ts'
 
 export const ModelName = z
   .string()
@@ -13,6 +14,23 @@ export const SpecialTokens = z
   .describe(
     'Whether special tokens of the model, such as </s>, act in the prompt, which may be written by a template. false: the prompt is text. Stored rows that are put before a prompt are always text. Default true',
   )
+
+export const AsChat = z
+  .boolean()
+  .nullish()
+  .describe(
+    "true: the model's own chat template writes each prompt as the message of a user, and special tokens are text. false or absent: a prompt is sent as it is",
+  )
+
+/** "" asks for no system message. */
+export const SystemMessage = keepsEmpty(
+  z
+    .string()
+    .nullish()
+    .describe(
+      'The system message before each prompt that is asked as a chat. Absent: the one that the model learned (system_message of GET /v1/models); "": none',
+    ),
+)
 
 const maxPrompts = 10_000
 

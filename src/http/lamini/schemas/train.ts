@@ -4,6 +4,7 @@ import { evaluationLimits } from '../../../domain/model-evaluation.ts'
 import { SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
 import { FinetuneArgs } from '../../../domain/training-args.ts'
 import { trainingJobStatuses } from '../../../domain/training-job-status.ts'
+import { keepsEmpty } from '../../kit/empty-fields.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { Integrations } from './integrations.ts'
 import { Metadata } from './metadata.ts'
@@ -44,6 +45,21 @@ const Evaluation = named(
     graders: Graders.nullish().describe('All graders but model; chosen by the expected outputs when absent'),
     max_rows: z.int().min(1).max(evaluationLimits.rows).nullish().describe('The first rows that are answered'),
     max_tokens: z.int().min(1).max(evaluationLimits.tokens).nullish().describe('The most tokens of an answer'),
+    as_chat: z
+      .boolean()
+      .nullish()
+      .describe(
+        'true: rows without messages are asked as chats; false: as plain prompts. Absent: as chats if most rows of the training data are conversations. Rows with messages are always asked as chats',
+      ),
+    system: keepsEmpty(
+      z
+        .string()
+        .max(8000)
+        .nullish()
+        .describe(
+          'The system message before these rows. Absent: the one that most conversations of the training data have; "": none',
+        ),
+    ),
   }).describe('How the tuned model and its base are evaluated at the end of the job'),
 )
 
@@ -156,9 +172,7 @@ const DryRun = named(
     tokens: z
       .int()
       .nullable()
-      .describe(
-        'Of all rows, from a sample; null unless the model is the default one and its tokenizer is on the server',
-      ),
+      .describe('Of all rows, from a sample, by the tokenizer of the model; null when it is not on the server'),
     steps: z.int().describe('Steps of the run'),
     epochs: z.number().describe('Passes over the training rows'),
     estimated_seconds: Range.describe(

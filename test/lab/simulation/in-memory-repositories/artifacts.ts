@@ -55,7 +55,8 @@ export const models = (db: Connection): InMemory<'models'> => ({
   find: (accountId, name) =>
     db.run('models.find', (tx) => {
       const model = tx.get('model', name)
-      return model?.accountId === accountId ? model : null
+      if (model?.accountId !== accountId) return null
+      return { ...model, learned: tx.get('trainingJob', model.jobId)?.preparedData?.learned ?? null }
     }),
 
   publish: (model) =>
