@@ -6,6 +6,8 @@ import type { Connection } from '../src/embedded/connection.ts'
 
 /** A trainer reports about as often. */
 export const reportEveryMs = 500
+/** What the api reads of the spec of a job. */
+const insertedSpec = JSON.stringify({ args: { max_steps: 200_000, num_train_epochs: null } })
 /** Linux counts processor time in these ticks on all architectures that we support. */
 const ticksPerSecond = 100
 
@@ -33,8 +35,8 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
            insert into dataset_versions (id, account_id, dataset_id, version, upload_key)
            values (gen_random_uuid(), $1, gen_random_uuid()::text, 1, 'none') returning id)
          insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash, resume_limit)
-         select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', '{}', 'none', 1 from version returning id`,
-        [accountId],
+         select $1, 'none', id, 'rows', 'm', 'TRAINING MODEL', $2, 'none', 1 from version returning id`,
+        [accountId, insertedSpec],
       )
       const id = rows[0]?.id ?? 0
       // The reaper leaves a job alone whose start is still to be delivered.
@@ -53,7 +55,7 @@ export async function insertedJobs({ databaseUrl, processes }: Connection) {
       await database.query(
         `insert into training_jobs (account_id, api_key_id, dataset_version_id, dataset_id, base_model, status, spec, spec_hash,
            resume_limit, custom_model_name, created_at)
-         select account_id, api_key_id, dataset_version_id, dataset_id, base_model, 'COMPLETED', '{}', 'none', 1, 'job ' || nth,
+         select account_id, api_key_id, dataset_version_id, dataset_id, base_model, 'COMPLETED', spec, 'none', 1, 'job ' || nth,
            now() - make_interval(secs => nth)
          from training_jobs, generate_series(1, $2::int) nth where id = $1`,
         [id, count],

@@ -11,7 +11,7 @@ const suites: Record<string, Suite> = {
   simulation: {
     what: '5,000 seeded schedules of crashes, lost answers and outages, and every planted bug',
     when: 'after a change of workflows/, activities/, src/loops, src/temporal or a guarded write of src/repositories',
-    args: lane('simulation/simulation'),
+    args: lane('lab/simulation/'),
   },
   jobs: {
     what: 'kills of all processes, reaper, retention, limits of an attempt, late launches, adapters, aliases that move under load, usage and webhooks of real jobs',

@@ -5,13 +5,14 @@ import { suite, test } from 'node:test'
 import { sha256 } from '../../src/domain/identifiers.ts'
 import type { ArtifactKind, AttemptMode, TrainingSpec } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
-import type { Ctx, PodCtx } from '../../src/services/context.ts'
+import type { PodCtx } from '../../src/services/context.ts'
 import { listAttempts } from '../../src/services/training-jobs/list-attempts.ts'
 import { listJobEvents } from '../../src/services/training-jobs/list-events.ts'
 import { commitArtifact, createArtifact } from '../../src/services/attempt-api/artifacts.ts'
 import { reportPhase } from '../../src/services/attempt-api/report-phase.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
+import { contextOf } from '../support/service-context.ts'
 
 const spec = { gpus: 2, nodes: 2 } as TrainingSpec
 
@@ -41,7 +42,7 @@ suite('the ledger of attempts', () => {
       const position = { jobId, number }
       const named = { id: randomUUID(), runName: `ft-${jobId}-a${number}`, tokenHash }
       await tx.attempts.open({ ...named, ...position, generation: 1, ordinal: number - 1, accountId, mode })
-      const pod = { deps, tokenHash } as unknown as PodCtx
+      const pod = contextOf<PodCtx>({ deps, tokenHash })
       const claim = () => tx.attempts.claim(tokenHash, 'one')
       if (isClaimed) await claim()
       const upload = async (kind: ArtifactKind, step: number) => {
@@ -58,7 +59,7 @@ suite('the ledger of attempts', () => {
         seen: () => tx.attempts.get(position),
       }
     }
-    return { jobId, ctx: { deps, accountId } as unknown as Ctx, attempt }
+    return { jobId, ctx: contextOf({ deps, accountId }), attempt }
   }
 
   test('counts a saved step once, by the newest; a repeat changes nothing', () =>

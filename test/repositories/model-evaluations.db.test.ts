@@ -5,7 +5,6 @@ import { suite, test } from 'node:test'
 import type { Repositories } from '../../src/repositories/database.ts'
 import { cancelWork } from '../../src/services/durable-work/cancel.ts'
 import { createEvaluation } from '../../src/services/evaluations/create.ts'
-import type { Ctx } from '../../src/services/context.ts'
 import type { ServiceError } from '../../src/domain/service-error.ts'
 import { batchCancelled } from '../../src/domain/inference-batch.ts'
 import {
@@ -17,6 +16,7 @@ import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
 import { startWaiting } from '../support/started-work.ts'
+import { contextOf } from '../support/service-context.ts'
 
 suite('evaluations', () => {
   const database = openDatabase(8)
@@ -91,7 +91,7 @@ suite('evaluations', () => {
         const inside = { ...tx, transaction: (work: (tx: Repositories) => unknown) => work(tx) }
         if (how === 'a cancel')
           await cancelWork({
-            ctx: { deps: { database: inside }, accountId, apiKeyId: null, origin } as unknown as Ctx,
+            ctx: contextOf({ deps: { database: inside }, accountId, origin }),
             input: { kind: 'evaluation', id },
           })
         else {
@@ -161,7 +161,7 @@ suite('evaluations', () => {
     const catalogue = { find: (name: string) => (name === 'm' ? { name, task: 'completion' } : undefined) }
     const ctx = { deps: { database, storage, catalogue, settings }, accountId, apiKeyId: 'none', origin }
     const { id } = await createEvaluation({
-      ctx: ctx as unknown as Ctx,
+      ctx: contextOf(ctx),
       input: { models, datasetId: 'set', graders: null, maxRows: 10, maxTokens: 8 },
       idempotency: null,
     })
@@ -186,10 +186,10 @@ suite('evaluations', () => {
     }
     const storage = { stat: async () => ({ etag: 'e', sizeBytes: 10 }) }
     const catalogue = { find: (name: string) => ({ name, task: 'completion' }) }
-    const ctx = {
+    const ctx = contextOf({
       deps: { database, storage, catalogue, settings },
       ...{ accountId, apiKeyId: 'none', origin },
-    } as unknown as Ctx
+    })
     const create = (maxRows: number) =>
       createEvaluation({
         ctx,

@@ -5,10 +5,10 @@ import { suite, test } from 'node:test'
 import { sha256 } from '../../src/domain/identifiers.ts'
 import type { ServiceError } from '../../src/domain/service-error.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
-import type { Ctx } from '../../src/services/context.ts'
 import { mergeModel } from '../../src/services/models/merge.ts'
 import { anAccount } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
+import { contextOf } from '../support/service-context.ts'
 
 suite('merged exports', () => {
   const database = openDatabase(8)
@@ -73,7 +73,7 @@ suite('merged exports', () => {
       catalogue: { find: (name: string) => (name === 'tiny' ? baseModel : undefined) },
       settings,
     }
-    const ctx = { deps, accountId, apiKeyId: 'none', origin: { requestId: 'r', address: '::1' } } as unknown as Ctx
+    const ctx = contextOf({ deps, accountId, apiKeyId: 'none', origin: { requestId: 'r', address: '::1' } })
     const make = (name: string) => mergeModel({ ctx, input: { name }, idempotency: null })
     const same = await Promise.all(Array.from({ length: 4 }, () => make('one')))
     assert.equal(new Set(same.map(({ id }) => id)).size, 1)

@@ -5,10 +5,10 @@ import { suite, test } from 'node:test'
 import { sha256Hex } from '../../src/domain/identifiers.ts'
 import type { ModelPlace } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
-import type { Ctx } from '../../src/services/context.ts'
 import { encodeModelCursor, listModels } from '../../src/services/models/list.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
+import { contextOf } from '../support/service-context.ts'
 
 suite('the list of tuned models', () => {
   const database = openDatabase()
@@ -30,7 +30,7 @@ suite('the list of tuned models', () => {
       const [accountId, other] = [await anAccount(tx), await anAccount(tx)]
       const published = await publishModels(tx, accountId, 7)
       await publishModels(tx, other, 2)
-      const ctx = { deps: { database: tx }, accountId } as unknown as Ctx
+      const ctx = contextOf({ deps: { database: tx }, accountId })
       const list = async (input: { after?: string; limit?: number }) =>
         (await Array.fromAsync(listModels({ ctx, input }))).flat()
       const namesOf = (models: { name: string }[]) => models.map(({ name }) => name)

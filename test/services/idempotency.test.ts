@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ctx } from '../../src/services/context.ts'
 import { once } from '../../src/services/idempotency.ts'
+import { contextOf } from '../support/service-context.ts'
 
 test('a request keeps its key while it works, and no longer', async ({ mock }) => {
   mock.timers.enable({ apis: ['setInterval'] })
@@ -12,7 +12,7 @@ test('a request keeps its key while it works, and no longer', async ({ mock }) =
     answer: async () => true,
   }
   const tx = { idempotencyKeys }
-  const ctx = { accountId: 'a', deps: { database: tx } } as unknown as Ctx
+  const ctx = contextOf({ accountId: 'a', deps: { database: tx } })
   const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const answered = once<{ id: string }>(ctx, { key: 'k', requestHash: Buffer.from('h') }, async (answer) => {
     begun.resolve()

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Repositories } from '../../src/repositories/database.ts'
-import type { Ctx } from '../../src/services/context.ts'
 import { ingestRows } from '../../src/services/datasets/ingest-rows.ts'
 import { storeDataset } from '../../src/services/datasets/store.ts'
 import { storeFile } from '../../src/services/files/store-file.ts'
 import { withForm } from '../../src/services/files/receive-file.ts'
 import { storeThenCommit } from '../../src/services/store-then-commit.ts'
+import { contextOf } from '../support/service-context.ts'
 
 const lost = new Error('the answer to COMMIT was lost')
 const refused = new Error('no room')
@@ -46,7 +46,7 @@ function stores({ answers = true }: { answers?: boolean } = {}) {
     remove: async (keys: string[]) => keys.forEach((key) => objects.delete(key)),
   }
   const deps = { database, storage, settings: { maxStoredBytes: 1e9 }, log: { warn() {} } }
-  const ctx = { deps, accountId: 'a', apiKeyId: 'k', origin: { requestId: 'r', address: '' } } as unknown as Ctx
+  const ctx = contextOf({ deps, accountId: 'a', apiKeyId: 'k', origin: { requestId: 'r', address: '' } })
   return { objects, versions, ctx, ...deps }
 }
 

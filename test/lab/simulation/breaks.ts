@@ -3,8 +3,13 @@ import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** A build in which a text of a source file is replaced. The schedule of `seed` finds the bug. */
-type Break = { seed: number; file: string; find: string; replace: string }
+type Replacement = { file: string; find: string; replace: string }
+
+/**
+ * A build in which a text of a source file is replaced. The schedule of `seed` finds the bug. A bug of an in-memory
+ * repository is also planted in the product's `statement`, where the conformance suite finds it.
+ */
+type Break = Replacement & { seed: number; statement?: Replacement }
 
 const repositories = 'test/lab/simulation/in-memory-repositories'
 
@@ -14,12 +19,22 @@ export const breaks: Record<string, Break> = {
     file: `${repositories}/attempts.ts`,
     find: "number === tx.get('trainingJob', jobId)?.currentAttempt && fencedAt === null && releasedAt === null",
     replace: 'true',
+    statement: {
+      file: 'src/repositories/attempts.ts',
+      find: 'and a.number = j.current_attempt\n        and a.fenced_at is null and a.released_at is null and',
+      replace: 'and',
+    },
   },
   'a key makes a job each time': {
     seed: 1,
     file: `${repositories}/job-acceptance.ts`,
     find: 'if (old && !mayTakeOver(old, requestHash, tx.now)) return false',
     replace: '',
+    statement: {
+      file: 'src/repositories/job-acceptance.ts',
+      find: 'where ${mayBeTakenOver}',
+      replace: '',
+    },
   },
   'an attempt is opened anew each time': {
     seed: 86,
@@ -38,6 +53,11 @@ export const breaks: Record<string, Break> = {
     file: `${repositories}/training-jobs.ts`,
     find: "row.cancelRequestedAt !== null && to !== 'CANCELLED'",
     replace: 'false',
+    statement: {
+      file: 'src/repositories/training-jobs.ts',
+      find: "...(to === 'CANCELLED' ? {} : { cancelRequestedAt: null }),",
+      replace: '',
+    },
   },
   'what cannot be asked has stalled': {
     seed: 12,
@@ -65,11 +85,24 @@ export const breaks: Record<string, Break> = {
   },
 }
 
+/** Names of the bugs that are planted in a statement of the product. */
+export const brokenStatements = Object.keys(breaks).filter((name) => breaks[name]?.statement)
+
 /** Call it before the changed file is imported. */
 export function applyBreak(name: string) {
-  const wanted = breaks[name]
-  if (!wanted) throw new Error(`There is no broken build "${name}". --help lists them.`)
-  const { file, find, replace } = wanted
+  plant(breaks[name] ?? unknownBreak(name))
+}
+
+/** Call it before the changed file is imported. */
+export function breakStatement(name: string) {
+  plant(breaks[name]?.statement ?? unknownBreak(name))
+}
+
+function unknownBreak(name: string): never {
+  throw new Error(`There is no broken build "${name}". --help lists them.`)
+}
+
+function plant({ file, find, replace }: Replacement) {
   const url = new URL(`../../../${file}`, import.meta.url).href
   registerHooks({
     load: (loaded, context, next) =>

@@ -8,6 +8,7 @@ import { createApiKey, revokeApiKey, rotateApiKey } from '../../../src/services/
 import type { AdminCtx, MadeKeyEnd } from '../../../src/services/context.ts'
 import { anAccount } from '../../support/job-rows.ts'
 import { openDatabase } from '../../support/sandbox.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 const hourMs = 3_600_000
 const begun = Math.floor(Date.now() / 1000) * 1000
@@ -17,13 +18,13 @@ suite('keys that a key or a session makes', async () => {
   const database = openDatabase()
   const owner = await anAccount(database)
   const caller = (apiKeyId: string, { ends = 'maker', sessionId }: { ends?: MadeKeyEnd; sessionId?: string } = {}) =>
-    ({
+    contextOf<AdminCtx>({
       deps: { database, settings: { maxLiveKeys: 100, madeKeysEndWith: ends } },
       accountId: apiKeyId === 'operator' ? null : owner,
       apiKeyId,
       origin: { requestId: 'test', address: '::1' },
       ...(sessionId !== undefined && { sessionId }),
-    }) as unknown as AdminCtx
+    })
 
   async function aKey(expiresAt: Date | null) {
     const { id, secretHash } = parseApiKey(makeApiKey()) ?? assert.fail()

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { ServiceError } from '../../../src/domain/service-error.ts'
 import { createBatch } from '../../../src/services/batches/create-batch.ts'
-import type { Ctx } from '../../../src/services/context.ts'
 import { anAccount } from '../../support/job-rows.ts'
 import { openDatabase } from '../../support/sandbox.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 suite('batches of an account', () => {
   const database = openDatabase(8)
@@ -14,7 +14,7 @@ suite('batches of an account', () => {
     const accountId = await anAccount(database)
     const objects = new Set<string>()
     const entry = { name: 'mini', task: 'embedding' }
-    const ctx = {
+    const ctx = contextOf({
       deps: {
         database,
         storage: {
@@ -25,7 +25,7 @@ suite('batches of an account', () => {
         settings: { ...limits, maxStoredBytes: 1e12, maxRowBytes: 1e10 },
       },
       ...{ accountId, apiKeyId: 'none', origin: { requestId: 'r', address: '::1' } },
-    } as unknown as Ctx
+    })
     const submit = (itemCount: number) =>
       createBatch({
         ctx,

@@ -10,6 +10,7 @@ import type { Ctx } from '../../../src/services/context.ts'
 import { followTrainingJob } from '../../../src/services/job-stream/follow.ts'
 import type { Batch } from '../../../src/services/job-stream/job-feed.ts'
 import { until } from '../../support/eventually.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 type Follower = { told: string[]; lastId: () => string; leave: () => Promise<void>; isOver: Promise<boolean> }
 
@@ -57,13 +58,13 @@ function createWorld({ maxOfAccount = 1000 } = {}) {
     revokedKeys,
     /** What the service asks before it follows. */
     ctx: (jobFeeds: JobFeeds, sessionId?: string) =>
-      ({
+      contextOf({
         ...{ accountId: 'a', apiKeyId: 'k', sessionId },
         deps: {
           ...{ jobFeeds, storage: { stat: async () => ({ sizeBytes: log.length }) } },
           database: { trainingJobs: { find: async () => ({}) }, jobFeed: { newest } },
         },
-      }) as unknown as Ctx,
+      }),
     reads: () => reads,
     announceEnd: (id: string) => endListeners.forEach((listener) => listener(id)),
     setAway: (away: boolean) => (isAway = away),

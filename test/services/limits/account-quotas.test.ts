@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ctx } from '../../../src/services/context.ts'
 import {
   acceptUpload,
   requireRoomForUpload,
   requireRoomInDatabase,
 } from '../../../src/services/limits/account-quotas.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 /** An account that may store 100 bytes and has uploads of these sizes, which nothing has counted yet. */
 function account(uploads: Record<string, number>) {
   const stored = new Map(Object.entries(uploads))
   const counted = new Map<string, number | null>()
   const count = async (id: string, sizeBytes: number | null) => void counted.set(id, sizeBytes)
-  const ctx = {
+  const ctx = contextOf({
     accountId: 'a',
     deps: {
       settings: { maxStoredBytes: 100 },
@@ -32,7 +32,7 @@ function account(uploads: Record<string, number>) {
         remove: async (keys: string[]) => keys.forEach((key) => stored.delete(key)),
       },
     },
-  } as unknown as Ctx
+  })
   return { ctx, stored, accept: (id: string) => acceptUpload(ctx, { id, uploadKey: id }) }
 }
 
@@ -55,10 +55,10 @@ test('uploads that nothing uses are counted before the next URL is issued', asyn
 
 test('rows are refused by the limit of the database, however much room the object store has', async () => {
   const ctxOf = (rowBytes: number) =>
-    ({
+    contextOf({
       accountId: 'a',
       deps: { settings: { maxRowBytes: 100 }, database: { accounts: { rowBytes: async () => rowBytes } } },
-    }) as unknown as Ctx
+    })
   await requireRoomInDatabase(ctxOf(99))
   await assert.rejects(requireRoomInDatabase(ctxOf(100)), {
     code: 'quota_exceeded',

@@ -8,7 +8,6 @@ import { createLog } from '../../../src/log.ts'
 import { itemHash } from '../../../src/domain/stored-data.ts'
 import { connectDatabase } from '../../../src/repositories/database.ts'
 import { connectRateLimits } from '../../../src/repositories/rate-limits.ts'
-import type { Ctx } from '../../../src/services/context.ts'
 import { requireRoomForData } from '../../../src/services/limits/account-quotas.ts'
 import { createLimits } from '../../../src/services/limits/limits.ts'
 import { createRequestBuckets } from '../../../src/services/limits/request-buckets.ts'
@@ -16,6 +15,7 @@ import { startPublic } from '../../http/support.ts'
 import { createOperator } from '../../support/operator.ts'
 import { eventually } from '../../support/eventually.ts'
 import { connection } from '../../support/stack.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 const log = createLog('test', 'silent')
 const settings = {
@@ -121,7 +121,7 @@ suite('limits', async () => {
   })
 
   test('an account stores no more once it has stored as much as it may', async () => {
-    const ctx = contextOf({ maxOpenJobs: 3, maxStoredBytes: 1000 })
+    const ctx = limited({ maxOpenJobs: 3, maxStoredBytes: 1000 })
     await requireRoomForData(ctx)
     const id = randomUUID()
     await database.datasets.createVersion({ id, accountId: account.id, datasetId: id, version: 1, uploadKey: id })
@@ -148,6 +148,6 @@ suite('limits', async () => {
     assert.equal(await database.accounts.rowBytes(id), 0)
   })
 
-  const contextOf = (quotas: { maxOpenJobs: number; maxStoredBytes: number }) =>
-    ({ deps: { database, settings: quotas }, accountId: account.id }) as unknown as Ctx
+  const limited = (quotas: { maxOpenJobs: number; maxStoredBytes: number }) =>
+    contextOf({ deps: { database, settings: quotas }, accountId: account.id })
 })

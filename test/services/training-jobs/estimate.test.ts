@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import { rowReader } from '../../../src/domain/dataset-report.ts'
-import type { Ctx } from '../../../src/services/context.ts'
 import { estimateTrainingJob } from '../../../src/services/training-jobs/estimate.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 const catalogue = parseCatalogue({
   models: [
@@ -26,7 +26,7 @@ const estimate = (reports: Record<string, object>, openJobs = 0) => {
     },
     datasets: { check: ({ key }: { key: string }) => Promise.resolve(reports[key]) },
   }
-  const ctx = { deps, accountId: 'a' } as unknown as Ctx
+  const ctx = contextOf({ deps, accountId: 'a' })
   const data = { rows: rows('train'), evaluationRows: rows('evaluation') }
   const asked = { modelName: 'tiny', finetuneArgs: {}, gpuConfig: {}, isPublic: false, customModelName: null }
   return estimateTrainingJob({ ctx, input: { ...asked, ...data } })

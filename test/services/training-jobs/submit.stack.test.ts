@@ -8,7 +8,6 @@ import { processId } from '../../../src/embedded/connection.ts'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import { parseApiKey, sha256 } from '../../../src/domain/identifiers.ts'
 import { connectDatabase } from '../../../src/repositories/database.ts'
-import type { Ctx } from '../../../src/services/context.ts'
 import { deleteDataset } from '../../../src/services/datasets/delete.ts'
 import { submitTrainingJob, type SubmitTrainingJobInput } from '../../../src/services/training-jobs/submit.ts'
 import { removeAbandonedUploads } from '../../../activities/abandoned-uploads.ts'
@@ -16,6 +15,7 @@ import { createStorage } from '../../../src/storage/storage.ts'
 import { formOf } from '../../http/route-matrix/names.ts'
 import { sampleRows } from '../../support/rows.ts'
 import { connection, openAccount } from '../../support/stack.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 suite('submit', async () => {
   const { databaseUrl, s3, baseModel } = connection()
@@ -41,12 +41,12 @@ suite('submit', async () => {
     const { accountId } = (await database.accounts.findLiveApiKey(key.id)) ?? assert.fail()
     after(() => api.post('/v1/train/jobs/cancel'))
     const settings = { resumeLimit: 5, maxGpus: 1, maxNodes: 1, maxOpenJobs, maxStoredBytes: 1e12, maxRowBytes: 1e10 }
-    const ctx = {
+    const ctx = contextOf({
       deps: { database, storage, catalogue, settings },
       accountId,
       apiKeyId: key.id,
       origin: { requestId: randomUUID(), address: '127.0.0.1' },
-    } as unknown as Ctx
+    })
     const location = await api.upload('rows', sampleRows.map((row) => `${JSON.stringify(row)}\n`).join(''))
     const submit = (more: Partial<SubmitTrainingJobInput> = {}, key?: string, body = 'body', by = ctx) =>
       submitTrainingJob({
@@ -132,7 +132,7 @@ suite('submit', async () => {
   test('a data set is deleted or takes a job, never both; a sweep removes the rest of a deletion', async () => {
     const { api, ctx, accountId, submit } = await openSubmitter()
     const storageOf = (remove: typeof storage.remove) =>
-      ({ ...ctx, deps: { ...ctx.deps, storage: { ...storage, remove }, log: { warn() {} } } }) as unknown as Ctx
+      contextOf({ ...ctx, deps: { ...ctx.deps, storage: { ...storage, remove }, log: { warn() {} } } })
     const isDone = ({ status }: PromiseSettledResult<unknown>) => status === 'fulfilled'
     for (let round = 0; round < 8; round++) {
       const datasetId = `race-${round}`
@@ -192,7 +192,7 @@ suite('submit', async () => {
 
   test('a repeat gets the first answer when its model or data set is gone', async () => {
     const { api, ctx, submit } = await openSubmitter()
-    const without = { ...ctx, deps: { ...ctx.deps, catalogue: { find: () => undefined } } } as unknown as Ctx
+    const without = contextOf({ ...ctx, deps: { ...ctx.deps, catalogue: { find: () => undefined } } })
     const again = (key: string, body?: string) => submit({}, key, body, without)
     await assert.rejects(again('submit'), { code: 'model_not_found' })
     const first = await submit({}, 'submit')

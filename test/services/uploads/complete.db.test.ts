@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import type { JoinedParts, PartsToJoin } from '../../../src/datasets/join-parts.ts'
-import type { Ctx } from '../../../src/services/context.ts'
 import { cancelUpload } from '../../../src/services/uploads/cancel.ts'
 import { completeUpload } from '../../../src/services/uploads/complete.ts'
 import { anAccount } from '../../support/job-rows.ts'
 import { openDatabase } from '../../support/sandbox.ts'
+import { contextOf } from '../../support/service-context.ts'
 
 const md5 = 'a'.repeat(32)
 const forEver = new AbortController().signal
@@ -40,7 +40,7 @@ suite('the complete of an upload', () => {
     }
     const deps = { database, storage, datasets, settings: { maxStoredBytes }, log: { warn() {} } }
     const origin = { requestId: 'r', address: '127.0.0.1' }
-    const ctx = { deps, accountId, apiKeyId: 'k', origin } as unknown as Ctx
+    const ctx = contextOf({ deps, accountId, apiKeyId: 'k', origin })
     const id = randomUUID()
     await database.fileUploads.create({
       id,
