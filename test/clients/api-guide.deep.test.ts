@@ -34,7 +34,7 @@ curl() { command curl --silent --show-error --fail-with-body --max-time 100 "$@"
     return output
   }
 
-  test('every command succeeds', () => paste(commands))
+  test('every command succeeds', async () => void (await paste(commands)))
 
   test('the steps of the README succeed when they are pasted at once', async () => {
     const [, ...lines] = steps.split('\n')
