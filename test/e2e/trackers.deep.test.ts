@@ -117,7 +117,7 @@ suite('a tracker', async () => {
     assert.ok(found)
 
     const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
-    assert.equal(metrics.length, 40)
+    assert.ok(metrics.length >= 49, `${metrics.length} steps: the first ten, and each tenth`)
     const seriesOf = (key: 'loss' | 'token_accuracy' | 'valid_loss') =>
       metrics.flatMap(({ step, [key]: value }): Point[] => (value === null ? [] : [[step, value]]))
     for (const key of ['loss', 'token_accuracy', 'valid_loss'] as const)
