@@ -30,10 +30,14 @@ export const JobRow = memo(function JobRow({ job, position, isSelected, select, 
         <input type="checkbox" aria-label={`Select job ${id}`} checked={isSelected} onChange={() => select(id)} />
       </td>
       <td className="job">
-        <Link href={`/jobs/${id}`}>{nameOf(job)}</Link> <span className="quiet small">#{id}</span>
-        <span className="second" title={second}>
+        <div>
+          <Link href={`/jobs/${id}`}>
+            {nameOf(job)} <span className="quiet small">#{id}</span>
+          </Link>
+        </div>
+        <div className="second" title={second}>
           {second}
-        </span>
+        </div>
       </td>
       <td className="job-state">
         <Status status={job.status} />

@@ -34,6 +34,7 @@ export const acceptanceCases: Cases = {
     assert.equal(await datasets.report(version.id), null)
     await datasets.saveReport(version.id, { rows: 3 } as never)
     assert.deepEqual(await datasets.report(version.id), { rows: 3 })
+    assert.equal(await datasets.columns(version.id), null)
     await datasets.noteSize(version.id, 5)
     assert.equal((await datasets.findVersion(accountId, version.id))?.wasSeen, true)
     assert.deepEqual([await accounts.storedBytes(accountId), await accounts.storedBytes(other)], [5, 0])
