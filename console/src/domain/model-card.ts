@@ -17,7 +17,11 @@ export type Card = {
 }
 
 export function readmeOf({ name, id, base, license, dataset, datasetVersion, made, args, scores }: Card): string {
-  const head = [`base_model: ${base}`, ...(license === null ? [] : [`license: ${license.toLowerCase()}`]), 'library_name: peft']
+  const head = [
+    `base_model: ${base}`,
+    ...(license === null ? [] : [`license: ${license.toLowerCase()}`]),
+    'library_name: peft',
+  ]
   const scored = Object.entries(scores ?? {}).flatMap(([grader, each]) => (each ? [{ grader, ...each }] : []))
   const interval = ({ mean, low, high }: Interval) => `${fixed(mean)} (${fixed(low)} to ${fixed(high)})`
   return [
