@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chosenEvents, groupedEvents } from '../../console/src/domain/audit.ts'
-import { answerMessage, questionOf, userMessage, type ModelFacts, type Texts } from '../../console/src/domain/chat.ts'
+import {
+  answerMessage,
+  questionOf,
+  userMessage,
+  type Message,
+  type ModelFacts,
+  type Texts,
+} from '../../console/src/domain/chat.ts'
 import { bestOf } from '../../console/src/domain/compare.ts'
 import { valuesOn } from '../../console/src/domain/curve.ts'
 import { lineageOf } from '../../console/src/domain/lineage.ts'
@@ -67,6 +74,21 @@ test('tools that are no list of JSON are named before anything is asked', () => 
   assert.throws(() => ask(facts, { texts: { tools: '{' } }), /no JSON/)
   assert.throws(() => ask(facts, { texts: { tools: '{}' } }), /must be a list/)
   assert.deepEqual(ask(facts, { texts: { tools: '[{"type": "function"}]' } }).body['tools'], [{ type: 'function' }])
+})
+
+test('calls without a result are left out of the conversation, and calls with one are sent with it', () => {
+  const call = answerMessage('', [{ id: 'a', name: 'stock', arguments: '{}' }])
+  const rolesOf = (messages: Message[]) => {
+    const facts = { base_model: 'smollm2', learned_form: 'conversations' } as const
+    const { body } = questionOf('bot', facts, {
+      setup: readSetup(''),
+      texts: { system: '', tools: '' },
+      messages: [userMessage('How many?'), call, ...messages],
+    })
+    return (body['messages'] as Message[]).map(({ role }) => role)
+  }
+  assert.deepEqual(rolesOf([userMessage('Never mind.')]), ['user'])
+  assert.deepEqual(rolesOf([{ role: 'tool', tool_call_id: 'a', content: '3' }]), ['user', 'assistant', 'tool'])
 })
 
 test('the palette finds every typed word, and names that begin with the text first', () => {

@@ -76,13 +76,22 @@ export function questionOf(
   const tools = readTools(texts.tools)
   const body = {
     model,
-    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages],
+    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...withResults(messages)],
     ...more,
     ...(tools.length > 0 && { tools }),
   }
   // The service asks again for a structured answer that runs out of tokens, unless it is streamed.
   const isStreamed = !format && tools.length === 0
   return { path: '/openai/v1/chat/completions', body, isStreamed, isChat: true }
+}
+
+/** Leaves out calls that got no result, with the question that led to them: the service refuses them in a conversation. */
+function withResults(messages: readonly Message[]): Message[] {
+  const lacksResult = (at: number) => {
+    const message = messages[at]
+    return message?.role === 'assistant' && message.tool_calls !== undefined && messages[at + 1]?.role !== 'tool'
+  }
+  return messages.filter(({ role }, at) => !lacksResult(at) && !(role === 'user' && lacksResult(at + 1)))
 }
 
 function readTools(text: string): unknown[] {

@@ -13,6 +13,7 @@ import { usePageTitle } from '../ui/page-title.ts'
 import { useLocation, useSearch } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { toast } from '../ui/toast.tsx'
+import { Composer } from './playground-composer.tsx'
 import { AskedBefore } from './playground-history.tsx'
 import { ModelPicker, useModelChoices } from './playground-models.tsx'
 import { Settings } from './playground-settings.tsx'
@@ -80,27 +81,16 @@ function Playground({ models }: { models: Model[] }) {
   }
   return (
     <div className="playground">
-      <div className="title">
-        <h1>Playground</h1>
-        <div className="buttons">
-          {setup.models.length < maxModels && next !== undefined && (
-            <button type="button" onClick={() => change({ models: [...setup.models, next] })}>
-              <Icon name="plus" /> Add a model
-            </button>
-          )}
-          {conversation.turns.length > 0 && (
-            <button type="button" onClick={conversation.clear}>
-              New conversation
-            </button>
-          )}
-          <button type="button" onClick={() => setShowsHistory(true)}>
-            History
-          </button>
-          <button type="button" onClick={() => void share(setup)}>
-            Share
-          </button>
-        </div>
-      </div>
+      <Title
+        add={
+          setup.models.length < maxModels && next !== undefined
+            ? () => change({ models: [...setup.models, next] })
+            : null
+        }
+        begin={conversation.turns.length > 0 ? conversation.clear : null}
+        showHistory={() => setShowsHistory(true)}
+        share={() => void share(setup)}
+      />
       <div className="beside">
         <div className="talk">
           <ModelPicker
@@ -162,49 +152,38 @@ function Playground({ models }: { models: Model[] }) {
   )
 }
 
-type ComposerProps = {
-  prompt: string
-  setPrompt: (prompt: string) => void
-  problem: string | undefined
-  canAsk: boolean
-  submit: () => void
+type TitleProps = {
+  /** Null where there is nothing to add. */
+  add: (() => void) | null
+  /** Begins a new conversation; null where none is there yet. */
+  begin: (() => void) | null
+  showHistory: () => void
+  share: () => void
 }
 
-function Composer({ prompt, setPrompt, problem, canAsk, submit }: ComposerProps) {
-  return (
-    <form
-      className="composer"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (canAsk) submit()
-      }}
-    >
-      <label htmlFor="prompt" className="hidden">
-        Prompt
-      </label>
-      <textarea
-        id="prompt"
-        rows={3}
-        required
-        placeholder="Ask something"
-        value={prompt}
-        onChange={(event) => setPrompt(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit()
-        }}
-      />
-      <div className="buttons">
-        <button type="submit" className="primary" disabled={!canAsk}>
-          Ask
+const Title = ({ add, begin, showHistory, share }: TitleProps) => (
+  <div className="title">
+    <h1>Playground</h1>
+    <div className="buttons">
+      {add && (
+        <button type="button" onClick={add}>
+          <Icon name="plus" /> Add a model
         </button>
-        <span className="quiet small">
-          <kbd>Ctrl Enter</kbd>
-        </span>
-      </div>
-      {problem && <p className="notice failure">{problem}</p>}
-    </form>
-  )
-}
+      )}
+      {begin && (
+        <button type="button" onClick={begin}>
+          New conversation
+        </button>
+      )}
+      <button type="button" onClick={showHistory}>
+        History
+      </button>
+      <button type="button" onClick={share}>
+        Share
+      </button>
+    </div>
+  </div>
+)
 
 async function share(setup: Setup) {
   const address = `${location.origin}/console/playground?${writeSetup(setup)}`
@@ -221,7 +200,7 @@ function attempt<T>(make: () => T): { value?: T; problem?: string } {
   }
 }
 
-/** The turns of this page with the answers of each model. Only whole answers are sent along with a later turn. */
+/** The turns of this page with the answers of each model. A later turn sends along whole answers that are not empty. */
 function useConversation() {
   const [turns, setTurns] = useState<Turn[]>([])
   const [answers, setAnswers] = useState<ReadonlyMap<string, Answered>>(new Map())
@@ -229,7 +208,8 @@ function useConversation() {
   const messagesOf = (model: string): Message[] =>
     turns.flatMap(({ id, messages }) => {
       const answer = answers.get(keyOf(id, model))
-      return answer ? [...messages, answerMessage(answer.text, answer.calls)] : []
+      if (!answer || (answer.text.trim() === '' && answer.calls.length === 0)) return []
+      return [...messages, answerMessage(answer.text, answer.calls)]
     })
   return {
     turns,

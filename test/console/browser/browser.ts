@@ -76,3 +76,9 @@ export async function isAccessible(page: Page, where: string) {
     assert.deepEqual(found, [])
   }
 }
+
+/** Nothing is loading any more. */
+export async function settled(page: Page) {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForFunction('!/Loading /.test(document.body.textContent)')
+}

@@ -1,12 +1,11 @@
 // The console in a real browser against the real service: from a sign-in link to an answer of a model tuned in the console.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { patienceMs, until } from '../../support/eventually.ts'
 import { createOperator } from '../../support/operator.ts'
 import { sampleFile, sampleRows } from '../../support/rows.ts'
 import { createApi } from '../../support/stack.ts'
-import { consoleUrl, isAccessible, openConsole, startConsole } from './browser.ts'
+import { consoleUrl, isAccessible, openConsole, settled, startConsole } from './browser.ts'
 import { openProfile } from './launch.ts'
 
 const narrow = 360
@@ -299,9 +298,3 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByText(`There is no training job ${jobId}`).waitFor()
   })
 })
-
-/** Nothing is loading any more. */
-async function settled(page: Page) {
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.waitForFunction('!/Loading /.test(document.body.textContent)')
-}
