@@ -31,14 +31,14 @@ suite('a fine-tune that waits for a slot', async () => {
     await resolve(3, 'waiting')
     return {
       /** @returns the names of the commands, each of which becomes an event */
-      async tell(wait: ShownWait) {
+      tell: async (wait: ShownWait) => {
         const commands = await activate({ signalWorkflow: { signalName: 'wait', input: payloads(wait) } })
         // The list is one of the sandbox.
         return Array.from(commands).flatMap((command) =>
           Object.keys(command).filter((key) => key.endsWith('Attributes')),
         )
       },
-      async ask(queryType: string) {
+      ask: async (queryType: string) => {
         const [answer] = await activate({
           queryWorkflow: { queryId: 'q', queryType, arguments: [] },
           variant: 'queryWorkflow' as never,
