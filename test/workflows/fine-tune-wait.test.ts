@@ -43,7 +43,7 @@ suite('a fine-tune that waits for a slot', async () => {
           queryWorkflow: { queryId: 'q', queryType, arguments: [] },
           variant: 'queryWorkflow' as never,
         })
-        const { succeeded } = answer?.['respondToQuery'] as { succeeded: { response: unknown } }
+        const { succeeded } = (answer ?? assert.fail())['respondToQuery'] as { succeeded: { response: unknown } }
         return valueOf(succeeded.response) as { currentDetails?: string; reason?: string | null }
       },
       close: () => live.dispose(),
