@@ -1,17 +1,16 @@
-import { slotWait } from '../domain/wait.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { Loop } from './run-loop.ts'
 
 const sweepMs = 5000
 
-/** Grants free slots to the attempts that wait for one, and says why the others wait. Any number of workers may run. */
+/** Grants free slots to the attempts that wait for one. Any number of workers may run. */
 export const slotScheduler = ({
   database,
   notifications,
   slots,
 }: {
-  database: Pick<Database, 'transaction' | 'attemptWaits' | 'installation'>
+  database: Pick<Database, 'transaction'>
   notifications: Pick<Notifications, 'on'>
   /** Null: no limit. */
   slots: () => number | null
@@ -23,7 +22,6 @@ export const slotScheduler = ({
       await tx.attempts.grantSlots(slots())
       await tx.attempts.resendSlotSignals()
     })
-    await database.attemptWaits.explain(slotWait(slots(), await database.installation.maintenance()))
     return sweepMs
   },
 })

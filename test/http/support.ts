@@ -186,8 +186,8 @@ const documented = (path: string) =>
 export const startInternal = async (stubs: Record<string, Stub> = {}) => startApp(createInternalApp(appOptions(stubs)))
 
 /** The internal and the admin edge of one process. */
-export async function startPrivate() {
-  const options = appOptions({})
+export async function startPrivate(stubs: Record<string, Stub> = {}) {
+  const options = appOptions(stubs)
   return { internal: await startApp(createInternalApp(options)), admin: await startApp(createAdminApp(options)) }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitTeller } from '../../src/loops/wait-teller.ts'
 import type { UntoldWait } from '../../src/repositories/attempt-waits.ts'
+import type { Repositories } from '../../src/repositories/database.ts'
 import type { ShownWait } from '../../workflows/contract.ts'
 
 const wait = (jobId: number, changes: Partial<UntoldWait> = {}): UntoldWait => ({
@@ -13,14 +14,18 @@ const wait = (jobId: number, changes: Partial<UntoldWait> = {}): UntoldWait => (
 function loopOver(waits: UntoldWait[], failing?: string) {
   const told: [string, ShownWait][] = []
   const forgotten: string[] = []
+  const explained: string[] = []
   const loop = waitTeller({
     database: {
       attemptWaits: {
         takeUntold: async () => waits,
         longestHeld: async () => ({ jobId: 6, since: new Date('2026-11-20T03:20:00Z') }),
         forget: async (ids) => void forgotten.push(...ids),
-        explain: async () => undefined,
+        explain: async ({ reason }) => void explained.push(reason),
       },
+      installation: {
+        maintenance: async () => ({ since: new Date(0), message: '' }),
+      } as Partial<Repositories['installation']> as Repositories['installation'],
     },
     executions: {
       tellWait: async (workflowId, shown) => {
@@ -30,18 +35,23 @@ function loopOver(waits: UntoldWait[], failing?: string) {
     },
     slots: () => 1,
   })
-  return { told, forgotten, pass: () => loop.pass(new AbortController().signal) }
+  return { told, forgotten, explained, pass: () => loop.pass(new AbortController().signal) }
 }
 
 test('a workflow is told its place in the line, or what its program waits for', async () => {
   const pending = { ahead: null, reason: 'unschedulable', message: 'No node has room: nvidia.com/gpu.' }
-  const { told, pass } = loopOver([wait(7), wait(8, pending), wait(9, { reason: 'maintenance', message: 'Stopped.' })])
+  const { told, explained, pass } = loopOver([
+    wait(7),
+    wait(8, pending),
+    wait(9, { reason: 'maintenance', message: 'Stopped.' }),
+  ])
   assert.equal(await pass(), 5000)
   const [place, cluster, maintenance] = told.map(([, shown]) => shown)
   assert.match(place?.message ?? '', /^3 ahead; 1 slot, held by job 6 since 2026-11-20 03:20 UTC/)
   assert.deepEqual(cluster, { attempt: 1, reason: 'unschedulable', message: pending.message })
   assert.equal(maintenance?.message, 'Stopped.')
   assert.equal(told[0]?.[0], 'fine-tune-7')
+  assert.deepEqual(explained, ['maintenance'])
 })
 
 test('waits that Temporal did not take are told again', async () => {

@@ -57,6 +57,9 @@ suite('waiting attempts', async () => {
     const account = await anAccount(database)
     const { jobId } = await openAttempt(database, account)
     await queue(jobId)
+    const refused = await openAttempt(database, account)
+    const why = { reason: 'launch_refused', message: 'The cluster refuses its pods.' }
+    await database.trainingJobs.queue({ jobId: refused.jobId, generation: 1, ...why })
     const maintained = async () => {
       await grant(1)
       const maintenance = await database.installation.maintenance()
@@ -72,6 +75,7 @@ suite('waiting attempts', async () => {
     const { statusMessage, ...held } = await maintained()
     assert.deepEqual(held, { isGranted: false, statusReason: 'maintenance' })
     assert.match(statusMessage ?? '', /Upgrade until one\. The job starts once new work goes on/)
+    assert.equal((await database.trainingJobs.get(refused.jobId)).statusReason, 'launch_refused')
     await database.installation.setMaintenance(null)
     assert.equal((await maintained()).isGranted, true)
   })

@@ -5,12 +5,12 @@ import { attemptCases } from './attempts.ts'
 import type { Cases } from './subject.ts'
 import { trainingJobCases } from './training-jobs.ts'
 import { transactionCases } from './transactions.ts'
-import { waitCases } from './waits.ts'
+import { labelCases } from './labels.ts'
 
 export const cases: Cases = {
   ...acceptanceCases,
   ...trainingJobCases,
   ...attemptCases,
   ...transactionCases,
-  ...waitCases,
+  ...labelCases,
 }

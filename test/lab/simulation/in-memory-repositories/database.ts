@@ -10,7 +10,7 @@ import { jobAcceptance } from './job-acceptance.ts'
 import { outbox } from './outbox.ts'
 import { reaper } from './reaper-queries.ts'
 import { jobEvents, trainingJobs, trainingSteps } from './training-jobs.ts'
-import { attemptWaits, installation, jobDetails } from './waits.ts'
+import { installation, jobDetails } from './labels.ts'
 import { Transaction, type Tables } from './transactions.ts'
 
 /** Runs one statement: in its transaction, or as one of its own. */
@@ -73,7 +73,6 @@ export const inMemoryRepositories = {
   accounts,
   artifacts,
   attempts,
-  attemptWaits,
   auditEvents,
   datasets,
   durableWork,
