@@ -59,7 +59,9 @@ async function measure() {
   say(`a minute in which ${runningCount} jobs report`, counted.take())
 }
 
-const firstRow = (page: Page) => page.locator('tbody tr a').first().waitFor()
+function firstRow(page: Page) {
+  return page.locator('tbody tr a').first().waitFor()
+}
 
 /** Counts from now on what the page receives. */
 async function count(page: Page) {
