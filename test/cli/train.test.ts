@@ -18,13 +18,16 @@ const asked: { url: string; body: string }[] = []
 const estimate = {
   ...{ dry_run: true, rows: 40, tokens: 1200, steps: 60, epochs: 1.5, based_on: 3, note: 'From 3 jobs.' },
   ...{ estimated_seconds: { low: 9, likely: 12.4, high: 20 }, estimated_gpu_seconds: { low: 0, likely: 0, high: 0 } },
-  warnings: ['finetune_args["lr"] is not known and has no effect. Did you mean learning_rate?'],
+  warnings: ['gpu_config["gpu"] is not known and has no effect. Did you mean gpus?'],
 }
+const models = { data: [{ id: 'm', aliases: [], recommended_args: { learning_rate: 0.1, max_steps: 9 } }] }
 const server = createServer(async (request, response) => {
   const url = request.url ?? ''
   const body = (await buffer(request)).toString()
   asked.push({ url, body })
   const { dataset_id: id } = url === '/v1/data' ? (JSON.parse(body) as { dataset_id: string }) : { dataset_id: '' }
+  if (url.startsWith('/v1/models'))
+    return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(models))
   const answer = url === '/v1/data' ? { dataset_id: id, dataset_location: `${origin()}/put/${id}` } : estimate
   response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer))
 }).listen(0, '127.0.0.1')
@@ -45,21 +48,33 @@ async function train(...args: string[]) {
 test('a dry run sends every option, prints the estimate, and tells the warnings', async () => {
   const options = ['--gpus', '2', '--graders', 'f1, bleu', '--metadata', 'team=search', '--metadata', 'note=a=b']
   const { stdout, stderr, code } = await train(
-    ...['--dataset', 'rows', '--set', 'lr=0.1', '--name', 'mine', '--method', 'sft', '--eval-data', file, '--dry-run'],
+    ...[
+      '--dataset',
+      'rows',
+      '--set',
+      'learning_rate=0.1',
+      '--name',
+      'mine',
+      '--method',
+      'sft',
+      '--eval-data',
+      file,
+      '--dry-run',
+    ],
     ...options,
   )
   assert.equal(code, 0, stderr)
   const evaluationId = /^held-out-[0-9a-f]{12}$/
   assert.deepEqual(
     asked.map(({ url }) => url.replace(/held-out-.*/, '')),
-    ['/v1/data', '/put/', '/v1/train'],
+    ['/v1/models?limit=1', '/v1/data', '/put/', '/v1/train'],
   )
   const { eval_dataset_id: evaluated, ...body } = JSON.parse(asked.at(-1)?.body ?? '') as Record<string, unknown>
   assert.match(String(evaluated), evaluationId)
   assert.deepEqual(body, {
     model_name: 'm',
     dataset_id: 'rows',
-    finetune_args: { lr: 0.1 },
+    finetune_args: { learning_rate: 0.1 },
     custom_model_name: 'mine',
     gpu_config: { gpus: 2 },
     evaluation: { graders: ['f1', 'bleu'] },
@@ -67,7 +82,7 @@ test('a dry run sends every option, prints the estimate, and tells the warnings'
     dry_run: true,
   })
   assert.match(stdout, /^rows +40\ntokens +about 1200\nsteps +60, 1\.5 passes.*\ntime +12 s, between 9 and 20 s\nnote /)
-  assert.match(stderr, /^Warning: .*Did you mean learning_rate\?$/m)
+  assert.match(stderr, /^Warning: .*Did you mean gpus\?$/m)
 })
 
 test('wrong options are refused before anything is uploaded', async () => {

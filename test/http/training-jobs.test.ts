@@ -153,7 +153,11 @@ test('a job warns that it has no held-out rows for what it was asked', async () 
 
 test('refuses to resume a job that failed by data that is the same', async () => {
   const failed = { status: 'FAILED', statusReason: 'data_error', spec: { dataKey: 'k' } as TrainingSpec } as const
-  const report = { etag: 'one', reader: rowReader, rowCount: 1, badRowCount: 1, badRows: [], unreadFields: [] }
+  const badRowGroups = [{ field: 'output', reason: 'is missing', rowCount: 1, lines: [1] }]
+  const report = {
+    ...{ etag: 'one', reader: rowReader, rowCount: 1, badRowCount: 1, badRowGroups },
+    ...{ unreadRest: null, unreadFields: [] },
+  }
   let etag = 'one'
   const edge = await startPublic({
     storage: { stat: () => Promise.resolve({ etag, sizeBytes: 5 }) },

@@ -4,7 +4,7 @@ import { openStatuses, parseStatus, type TrainingJobStatus } from '../../../doma
 import { named } from '../../kit/named-schemas.ts'
 import { queryInt, queryText } from '../../kit/params.ts'
 import { Progress, Queue } from '../../lamini/schemas/job-resource.ts'
-import { Status, Time } from '../../lamini/schemas/training-job.ts'
+import { maxJobId, Status, Time } from '../../lamini/schemas/training-job.ts'
 import { queryDay } from './usage.ts'
 
 const mostIds = 100
@@ -24,8 +24,14 @@ const Statuses = queryText()
   .meta({ type: 'string' })
 
 const Ids = queryText()
-  .regex(/^[1-9]\d{0,8}(,[1-9]\d{0,8}){0,99}$/, `must be at most ${mostIds} job ids with commas between`)
-  .transform((text) => text.split(',').map(Number))
+  .regex(/^[1-9]\d{0,9}(,[1-9]\d{0,9}){0,99}$/, `must be at most ${mostIds} job ids with commas between`)
+  // Numbers that no job can have are ids of no job.
+  .transform((text) =>
+    text
+      .split(',')
+      .map(Number)
+      .filter((id) => id <= maxJobId),
+  )
   .meta({ type: 'string' })
 
 export const JobBriefQuery = z

@@ -7,7 +7,7 @@ import { queryInt, queryText } from '../../kit/params.ts'
 import { JobScores, RowScores, UsedGrader } from './scores.ts'
 import { isMetadataFilter } from './metadata.ts'
 
-const maxJobId = 2 ** 31 - 1
+export const maxJobId = 2 ** 31 - 1
 export const Time = z.string().describe('UTC, without a zone: 2026-11-20T10:00:00.123456')
 export const Status = z.enum(trainingJobStatuses)
 
