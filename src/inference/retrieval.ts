@@ -75,7 +75,7 @@ function withRows(single: Single, rows: readonly string[]): Single {
   }
 }
 
-const withRowsInLast = ({ text: _, ...chat }: MeasuredChat, rows: readonly string[]) =>
+const withRowsInLast = ({ text: _text, ...chat }: MeasuredChat, rows: readonly string[]) =>
   measured({
     ...chat,
     messages: chat.messages.map((message, at) =>

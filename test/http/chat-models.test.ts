@@ -10,6 +10,7 @@ let answerOf = (prompt: string) => prompt.toUpperCase()
 let learned: Learned | null = { form: 'conversations', systemMessage: 'Be brief.' }
 const name = 'f'.repeat(64)
 const model = { name, jobId: 7, artifactId: 'a', baseModel: 'tiny', files: [], createdAt: new Date(0) }
+const named = { customModelName: 'pip', modelVersion: 1, datasetId: 'rows', fileName: null, datasetRun: 1 }
 const edge = await startPublic({
   inference: {
     complete: (request: CompletionRequest) => {
@@ -25,7 +26,7 @@ const edge = await startPublic({
     modelServers: { listServed: () => Promise.resolve([]) },
     models: {
       find: () => Promise.resolve({ ...model, learned }),
-      list: () => Promise.resolve([{ ...model, aliases: [], createdMicros: '0', learned }]),
+      list: () => Promise.resolve([{ ...model, ...named, aliases: [], createdMicros: '0', learned }]),
     },
   },
 })
