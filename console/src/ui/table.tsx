@@ -40,7 +40,7 @@ export function Table<T>({ columns, rows, keyOf, label, isDense = false, foot }:
       </thead>
       <tbody>
         {shown.map(({ row, key, isGone, className }) => (
-          <tr key={key} className={className} inert={isGone}>
+          <tr key={key} className={className} inert={isGone} aria-hidden={isGone || undefined}>
             {columns.map((column) => (
               <Cell key={column.name} column={column} row={row} />
             ))}
