@@ -12,11 +12,12 @@ export function createBadRowGroups() {
   return {
     add({ line, ...row }: BadRow) {
       // The third message of a row has the same mistake as the fifth of another.
-      const own = { field: row.field.replaceAll(/\[\d+\]/g, '[]'), reason: row.reason }
-      const ownKey = `${own.field}: ${own.reason}`
+      const place = row.field.replaceAll(/\[\d+\]/g, '[]')
+      const ownKey = `${place}: ${row.reason}`
       const isNamed = found.has(ownKey) || found.size < maxGroups
       const key = isNamed ? ownKey : ''
-      const group = found.get(key) ?? { ...(isNamed ? own : others), rowCount: 0, lines: [] }
+      const group = found.get(key) ?? { ...(isNamed ? row : others), rowCount: 0, lines: [] }
+      if (isNamed && group.field !== row.field) group.field = place
       group.rowCount++
       if (group.lines.length < maxLines) group.lines.push(line)
       found.set(key, group)

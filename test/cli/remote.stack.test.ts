@@ -61,7 +61,7 @@ suite('the command line', async () => {
     const job = await json<Job>('job', id)
     assert.deepEqual([job.status, job.custom_model_name], ['COMPLETED', 'mine'])
     assert.match(job.dataset_id, /^products-[0-9a-f]{12}$/)
-    assert.match((await anneal(['jobs', '--status', 'COMPLETED'])).stdout, new RegExp(`^${id} +COMPLETED`, 'm'))
+    assert.match((await anneal(['jobs', '--status', 'COMPLETED'])).stdout, new RegExp(`^${id} +mine@1 +COMPLETED`, 'm'))
     assert.match((await anneal(['eval', id])).stdout, /^Who are you\?\n +expected +A model\.\n +tuned /)
 
     const followed = await anneal(['logs', id, '-f'])

@@ -14,3 +14,14 @@ test('bad rows count by field and reason, whatever the place in a list; reasons 
   })
   assert.deepEqual([found.length, found.at(-1)?.rowCount, found.at(-1)?.lines[0]], [51, 11, 110])
 })
+
+test('one bad row keeps the place in its list', () => {
+  const groups = createBadRowGroups()
+  groups.add({ line: 1, field: 'messages[0].role', reason: 'is unknown' })
+  groups.add({ line: 2, field: 'messages[3].content', reason: 'is missing' })
+  groups.add({ line: 3, field: 'messages[3].content', reason: 'is missing' })
+  assert.deepEqual(
+    groups.list().map(({ field }) => field),
+    ['messages[0].role', 'messages[3].content'],
+  )
+})

@@ -7,6 +7,6 @@ testChatModel({
     input: input.replace('Question: ', '').replace('\nAnswer: ', ''),
     output,
   })),
-  finetuneArgs: { max_steps: 60 },
+  finetuneArgs: { max_steps: 100 },
   least: 0.8,
 })

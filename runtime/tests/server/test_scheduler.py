@@ -131,6 +131,8 @@ def test_a_row_that_moves_to_the_light_lane_answers_as_alone(
     # Not the times of a machine that may be busy.
     monkeypatch.setattr(scheduler._pace, "is_congested", lambda **_typed: is_congested)
     monkeypatch.setattr(scheduler._pace, "count_read", lambda _seconds, _tokens: None)
+    # No step is done in parts, between which no row moves.
+    monkeypatch.setattr(Pace, "most_grammar_s", 3600.0)
 
     def ask(account: str, texts: list[str]) -> list[Row]:
         request = request_of(prompt_tokens(engine.tokenizer, texts), answers.put, 24, account)

@@ -64,6 +64,7 @@ suite('data', async () => {
     assert.ok(Number(tokens) >= 2)
     assert.deepEqual(listed, {
       dataset_id: 'a-set',
+      display_name: 'a-set',
       file_name: null,
       version: 1,
       versions: 1,
