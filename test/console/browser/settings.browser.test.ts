@@ -64,7 +64,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await page.getByRole('row', { name: /Open training jobs 0 .* 1,000 1,000/ }).waitFor()
   })
 
-  test('the columns of a file with other names are mapped before a job is submitted', async () => {
+  test('the columns of a file with other names are chosen before a job is submitted', async () => {
     await page.goto(consoleUrl('/new'))
     const file = 'subject,reply\nWhere is it?,On its way.\n"Who, exactly?",Ann.\n'
     await page
@@ -73,7 +73,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await page.getByText('2 rows cannot be read').waitFor()
     await page.getByLabel('Inputs are in').selectOption('subject')
     await page.getByLabel('Outputs are in').selectOption('reply')
-    await page.getByRole('button', { name: 'Map the columns' }).click()
+    await page.getByRole('button', { name: 'Use these columns' }).click()
     await page.getByText('Every row can be read').waitFor()
     assert.ok(await page.getByRole('button', { name: 'Start training' }).isEnabled())
     assert.deepEqual(problems, [])
@@ -94,6 +94,8 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await upload()
     await eventually(() => sent === 2, 'the second part')
     await upload()
+    // The form keeps the data set of the test before until this one is stored.
+    await page.waitForURL(/data=/)
     await page.getByText('Every row can be read').waitFor()
     assert.equal(sent, 3, 'the first part is sent once')
     await page.unrouteAll()
