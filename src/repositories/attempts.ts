@@ -7,7 +7,7 @@ import type { Attempt, AttemptMode } from '../domain/training-job.ts'
 import { isInMaintenance } from './installation.ts'
 import { notify } from './notifications.ts'
 import type { Connection } from './connection.ts'
-import { queuedAt } from './waiting-line.ts'
+import { waitingLine } from './waiting-line.ts'
 
 type Position = { jobId: number; number: number }
 type AttemptEnd = { cause: AttemptCause; exitCode: number | null; message: string }
@@ -28,7 +28,6 @@ type AttemptLook = {
 /** Advisory lock that serialises the grants of all workers. */
 const slotLock = 4_711
 const unlimited = 2 ** 31 - 1
-const queued = Prisma.raw(queuedAt)
 
 export const createAttemptRepository = (db: Connection) => ({
   async findByOrdinal(jobId: number, generation: number, ordinal: number): Promise<Attempt | null> {
@@ -62,15 +61,10 @@ export const createAttemptRepository = (db: Connection) => ({
   async grantSlots(slots: number | null, askingJobId: number | null = null) {
     await db.$executeRaw`select pg_advisory_xact_lock(${slotLock})`
     const told = await db.$executeRaw`
-      with active as (
-        select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id),
-      waiting as (
-        select a.id, ${queued} as queued, coalesce(active.n, 0) + row_number() over (partition by a.account_id order by ${queued}, a.id) as turn
-        from attempts a left join active using (account_id)
-        where a.granted_at is null and a.released_at is null and a.fenced_at is null),
+      with ${Prisma.raw(waitingLine)},
       granted as (
         update attempts set granted_at = now() where id in (
-          select id from waiting order by turn, queued, id
+          select id from line order by ahead
           limit case when ${Prisma.raw(isInMaintenance)} then 0
             else greatest(0, ${slots ?? unlimited} - (select coalesce(sum(n), 0) from active)) end)
         returning job_id, generation, number)

@@ -1,7 +1,10 @@
 /** Since when an attempt of `attempts a` waits for a slot. */
-export const queuedAt = 'coalesce(a.queued_at, a.created_at)'
+const queuedAt = 'coalesce(a.queued_at, a.created_at)'
 
-/** The attempts that wait for a slot, as `line (id, ahead)`: how many get one before, in the order of grantSlots in attempts.ts. */
+/**
+ * The attempts that wait for a slot, as `line (id, ahead)`: how many get one before. Those of accounts with the fewest slots come
+ * first, then those that have waited longest. `active (account_id, n)` counts the slots that accounts hold.
+ */
 export const waitingLine = `
   active as (
     select account_id, count(*) as n from attempts where granted_at is not null and released_at is null group by account_id),
