@@ -1,4 +1,4 @@
-import { invalidDataReason, rowReader } from '../../domain/dataset-report.ts'
+import { rowReader, trainingDataProblem } from '../../domain/dataset-report.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { isResumable } from '../../domain/training-job-status.ts'
@@ -67,7 +67,7 @@ async function mayHaveOtherData(ctx: Ctx, jobId: number) {
   ])
   if (!report || report.etag !== upload?.etag || report.reader !== rowReader) return true
   // A full account that has room again is no fault of the data.
-  return invalidDataReason('training data', report) === null
+  return trainingDataProblem(report, { isSkipping: job.spec.skipBadRows ?? false }) === null
 }
 
 function refuseUnlessResumable({ id, status, resumeCount, resumeLimit, cancelRequestedAt }: TrainingJob) {
