@@ -1,9 +1,15 @@
 import type { ReactNode } from 'react'
 
-/** Shows names with their values. */
-export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+/** Shows names with their values: one below the other, or in a line. */
+export function Facts({
+  facts,
+  className = 'facts',
+}: {
+  facts: readonly (readonly [string, ReactNode])[]
+  className?: 'facts' | 'strip'
+}) {
   return (
-    <dl className="facts">
+    <dl className={className}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -1,6 +1,5 @@
 // Two to eight jobs: their curves over each other, what differs, and their answers row by row.
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { evaluationQuery, jobQuery, metricsQuery } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { Evaluation, Job } from '../api/job.ts'
@@ -8,6 +7,7 @@ import { aligned, answersByInput, bestOf, differingFacts } from '../domain/compa
 import { axes, bestStep, smooth, valuesOn, type Axis, type Metric } from '../domain/curve.ts'
 import { count, fixed, loss } from '../domain/format.ts'
 import { isOpen, nameOf } from '../domain/job-list.ts'
+import { AnswerList } from '../ui/answer-list.tsx'
 import { Chart } from '../ui/chart.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
@@ -18,7 +18,6 @@ import { Status } from '../ui/text.tsx'
 import { Output } from './job-evaluation.tsx'
 
 const most = 8
-const rowsAtOnce = 20
 
 export function CompareView() {
   usePageTitle('Compare')
@@ -209,7 +208,6 @@ function Answers({ jobs, rows }: { jobs: Job[]; rows: Rows }) {
 }
 
 function AnswerRows({ jobs, rows }: { jobs: Job[]; rows: Rows }) {
-  const [shown, setShown] = useState(rowsAtOnce)
   return (
     <>
       <div className="model-columns heads" aria-hidden="true">
@@ -219,8 +217,8 @@ function AnswerRows({ jobs, rows }: { jobs: Job[]; rows: Rows }) {
           </p>
         ))}
       </div>
-      <ol className="answers">
-        {rows.slice(0, shown).map(({ input, expected, answers }) => (
+      <AnswerList rows={rows}>
+        {({ input, expected, answers }) => (
           <li key={input} className={answers.every((each) => each?.trim() === expected.trim()) ? 'right' : 'wrong'}>
             <p className="text">
               <span className="quiet">Input</span> {input}
@@ -239,13 +237,8 @@ function AnswerRows({ jobs, rows }: { jobs: Job[]; rows: Rows }) {
               ))}
             </div>
           </li>
-        ))}
-      </ol>
-      {shown < rows.length && (
-        <button type="button" onClick={() => setShown(shown + rowsAtOnce)}>
-          Show {Math.min(rowsAtOnce, rows.length - shown)} more
-        </button>
-      )}
+        )}
+      </AnswerList>
     </>
   )
 }

@@ -1,6 +1,5 @@
 // One evaluation: the scores of its models with their intervals, and the rows that were answered worst.
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { api } from '../api/client.ts'
 import {
   evaluationRowsQuery,
@@ -13,6 +12,7 @@ import {
 import { useMay } from '../api/session.ts'
 import { qualityOf, worstFirst } from '../domain/evaluation.ts'
 import { count, fixed, short } from '../domain/format.ts'
+import { AnswerList } from '../ui/answer-list.tsx'
 import { Card } from '../ui/card.tsx'
 import { Figures } from '../ui/figures.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -23,8 +23,6 @@ import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { Status, When } from '../ui/text.tsx'
 import { toast } from '../ui/toast.tsx'
 import { Output } from './job-evaluation.tsx'
-
-const rowsAtOnce = 20
 
 export function EvaluationView({ id }: { id: string }) {
   const evaluation = useQuery(modelEvaluationQuery(id))
@@ -127,7 +125,6 @@ function Rows({ evaluation }: { evaluation: ModelEvaluation }) {
   const { id, models } = evaluation
   const rows = useQuery(evaluationRowsQuery(id, isOpenEvaluation(evaluation)))
   const [query, change] = useQueryOfAddress()
-  const [shown, setShown] = useState(rowsAtOnce)
   const model = models.find((each) => each === query.get('worst')) ?? models.at(-1) ?? ''
   return (
     <>
@@ -145,20 +142,9 @@ function Rows({ evaluation }: { evaluation: ModelEvaluation }) {
       </div>
       <Answer query={rows} what="the rows">
         {(all) => (
-          <>
-            <ol className="answers">
-              {worstFirst(all, model)
-                .slice(0, shown)
-                .map((row) => (
-                  <Row key={row.index} row={row} model={model} />
-                ))}
-            </ol>
-            {shown < all.length && (
-              <button type="button" onClick={() => setShown(shown + rowsAtOnce)}>
-                Show {Math.min(rowsAtOnce, all.length - shown)} more
-              </button>
-            )}
-          </>
+          <AnswerList rows={worstFirst(all, model)}>
+            {(row) => <Row key={row.index} row={row} model={model} />}
+          </AnswerList>
         )}
       </Answer>
     </>

@@ -1,14 +1,12 @@
 // The answers of the tuned model beside those of its base, to the rows that were set aside. The worst answers come first.
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { EvaluatedRow, Evaluation, Job } from '../api/job.ts'
 import { evaluationQuery } from '../api/jobs.ts'
 import { fixed } from '../domain/format.ts'
 import { isOpen } from '../domain/job-list.ts'
 import { difference } from '../domain/text-diff.ts'
+import { AnswerList } from '../ui/answer-list.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
-
-const rowsAtOnce = 20
 
 export function JobEvaluation({ job }: { job: Job }) {
   const isReady = job.model_name !== null && !isOpen(job.status)
@@ -58,7 +56,6 @@ function qualityOf(row: EvaluatedRow): number {
 const isRight = ({ outputs, expected }: EvaluatedRow) => (outputs[0]?.output ?? '').trim() === expected.trim()
 
 function Rows({ rows }: { rows: EvaluatedRow[] }) {
-  const [shown, setShown] = useState(rowsAtOnce)
   const inOrder = rows.toSorted((a, b) => qualityOf(a) - qualityOf(b))
   const [right, rightOfBase] = [
     rows.filter(isRight).length,
@@ -72,16 +69,7 @@ function Rows({ rows }: { rows: EvaluatedRow[] }) {
         {rows.length} {split}. Exactly as expected: <strong>{right}</strong> of the tuned model, {rightOfBase} of the
         base.
       </p>
-      <ol className="answers">
-        {inOrder.slice(0, shown).map((row, index) => (
-          <Row key={index} row={row} />
-        ))}
-      </ol>
-      {shown < rows.length && (
-        <button type="button" onClick={() => setShown(shown + rowsAtOnce)}>
-          Show {Math.min(rowsAtOnce, rows.length - shown)} more
-        </button>
-      )}
+      <AnswerList rows={inOrder}>{(row, index) => <Row key={index} row={row} />}</AnswerList>
     </>
   )
 }

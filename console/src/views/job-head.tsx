@@ -7,6 +7,7 @@ import type { Job } from '../api/job.ts'
 import { bestStep, type Metric } from '../domain/curve.ts'
 import { count, duration, loss, parseTime, percent } from '../domain/format.ts'
 import { isOpen, sentenceOf } from '../domain/job-list.ts'
+import { Facts } from '../ui/facts.tsx'
 import { Figures } from '../ui/figures.tsx'
 import { Link } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
@@ -35,16 +36,7 @@ export function JobStrip({ job }: { job: Job }) {
     ['Created', <When at={job.start_time} />],
     ...(job.resume_count > 0 ? [['Resumed', <span>{job.resume_count}×</span>] as const] : []),
   ]
-  return (
-    <dl className="strip">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <Facts facts={facts} className="strip" />
 }
 
 /** The rows that the job left out because they are bad. Their list is a file. */
