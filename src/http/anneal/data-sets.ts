@@ -9,16 +9,13 @@ import { mapDatasetColumns } from '../../services/datasets/map-columns.ts'
 import { previewDatasetRows } from '../../services/datasets/preview-rows.ts'
 import { setDatasetColumns } from '../../services/datasets/set-columns.ts'
 import { defineRoute } from '../kit/route.ts'
+import { ColumnMapping, ColumnReading, ColumnsRead, MappedDataset } from '../lamini/schemas/data-columns.ts'
 import {
-  ColumnMapping,
-  ColumnReading,
-  ColumnsRead,
   DatasetList,
   DatasetListQuery,
   DatasetParams,
   DatasetRows,
   DatasetVersions,
-  MappedDataset,
   RowsQuery,
   VersionsQuery,
 } from '../lamini/schemas/data.ts'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { learnedForms } from '../../../domain/learned.ts'
 import { named } from '../../kit/named-schemas.ts'
-import { ReadColumns } from '../../lamini/schemas/data.ts'
+import { ReadColumns } from '../../lamini/schemas/data-columns.ts'
 
 const Percentiles = z.object({
   p50: z.int().describe('Half of the texts are at most this long'),
