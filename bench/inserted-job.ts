@@ -7,7 +7,7 @@ import type { Connection } from '../src/embedded/connection.ts'
 
 /** A trainer reports about as often. */
 export const reportEveryMs = 500
-/** What the api reads of the spec of a job. */
+/** The api reads only these parts of a job's spec. */
 const insertedSpec = JSON.stringify({
   args: { ...documentedDefaults, max_steps: 200_000, num_train_epochs: null },
   givenArgs: [],

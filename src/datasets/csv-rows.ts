@@ -9,7 +9,7 @@ const batchRows = 256
 /** Large cells lie outside of the heap, so its limit does not bound a batch of them. */
 const batchBytes = 1024 * 1024
 const maxReasonCharacters = 200
-/** What is read to find the separator: always as much, so that every reading of a file finds the same. */
+/** The separator is found in this much of the file, always the same, so that every reading finds the same one. */
 const beginningCharacters = 64 * 1024
 
 type Parsed = { record: string[]; info: { lines: number; bytes: number } } | BrokenRow

@@ -44,7 +44,7 @@ function wordsOf(name: string): string[] {
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .toLowerCase()
     .split(/[^\p{L}]+/u)
-  // Of several words, a single letter is an article.
+  // A single letter among several words is an article.
   return words.length === 1 ? words : words.filter(({ length }) => length > 1)
 }
 

@@ -1,4 +1,4 @@
-// What was asked in the playground of this browser. It is kept for one key, and goes when the user signs out or another key
+// Keeps the conversations of the playground in this browser, for one key. They go when the user signs out or another key
 // signs in.
 import { currentSession, onSessionChange } from './session.ts'
 

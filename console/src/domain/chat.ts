@@ -9,7 +9,7 @@ export type Message =
   | { role: 'assistant'; content: string | null; tool_calls?: object[] }
   | { role: 'tool'; tool_call_id: string; content: string }
 
-/** What the service says about a model. */
+/** The facts of a model that decide how the playground asks it. */
 export type ModelFacts = {
   /** Null for a base. */
   base_model?: string | null

@@ -1,4 +1,4 @@
-// What a reader of a tuned model wants to know, as the README that model hubs show.
+// Writes the card of a tuned model: the README that model hubs show.
 import { fixed } from './format.ts'
 
 export type Scored = Record<string, { tuned: Interval; base: Interval } | null>

@@ -1,11 +1,11 @@
-// What Ctrl-K finds.
+// Finds pages, jobs, models, data sets and actions for Ctrl-K.
 
 export type Found = { group: string; name: string; detail?: string }
 
 /** Rows of the list; more would not be read. */
 const most = 40
 
-/** Those that have every typed word. A name that begins with the text comes first; otherwise the order is kept. */
+/** Keeps the items that have every typed word. A name that begins with the text comes first; otherwise the order is kept. */
 export function found<T extends Found>(items: readonly T[], text: string): T[] {
   const wanted = text.trim().toLowerCase()
   const words = wanted.split(/\s+/)

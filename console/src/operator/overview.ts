@@ -32,7 +32,7 @@ export type Overview = {
   maintenance: Maintenance | null
   holders: OperatorJob[]
   next: OperatorJob[]
-  /** Of today, in UTC. */
+  /** The jobs that failed today, in UTC. */
   failures: OperatorJob[]
   queues: {
     account_id: string

@@ -1,4 +1,4 @@
-// What a tool of the MCP server is, and how its answer becomes a text of bounded length.
+// Defines the tools of the MCP server, and makes texts of bounded length of their answers.
 import type { z as Zod } from 'zod'
 import type { Client } from '../remote/client.ts'
 

@@ -94,7 +94,7 @@ async function open(
   return response
 }
 
-/** Of the network's errors none has a path. */
+/** Errors of the disk have a path; errors of the network have none. */
 const isFromDisk = (error: unknown) => (error as NodeJS.ErrnoException).path !== undefined
 
 async function isThere({ path, name, sha256, sizeBytes }: DownloadedFile): Promise<boolean> {

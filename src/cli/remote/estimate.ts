@@ -1,4 +1,4 @@
-// What a dry run of a training tells.
+// Prints the answer of a dry run.
 import type { Answer } from './operations.ts'
 
 export type TrainAnswer = Answer<'post', '/v1/train'>

@@ -54,11 +54,12 @@ export async function estimateTrainingJob({
   const rowCount = report.rowCount - report.badRowCount
   const trained = evaluationRows ? rowCount : trainedRowCount({ ...report, rowCount })
   const { steps, epochs } = totalSteps(args, trained)
+  const hasHeldOut = evaluationRows !== undefined || trained < rowCount
   const told = [
     ...notes,
     ...(leftIn === null ? [] : [rowsLeft(leftIn)]),
-    ...(evaluationRows || trained < rowCount ? [] : notesWithoutHeldOut(args)),
-  ]
+    ...(hasHeldOut ? [] : notesWithoutHeldOut(args)),
+  ].map(({ message }) => message)
   const tokensPerRow = tokensOf(report, args.max_length)
   const gpuCount = gpuCountOf({
     gpus: askedGpus(ctx.deps.settings, gpuConfig),
@@ -82,11 +83,7 @@ export async function estimateTrainingJob({
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
-    warnings: [
-      ...told.map(({ message }) => message),
-      ...formWarnings(learned, report),
-      ...(skipped === null ? [] : [skipped]),
-    ],
+    warnings: [...told, ...formWarnings(learned, report), ...(skipped === null ? [] : [skipped])],
   }
 }
 

@@ -149,16 +149,8 @@ function newJob(
   }
   const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
   const warnings = notes.map(({ message }) => message)
-  const told = warnings.length > 0 && { warnings }
-  const spec = {
-    baseModel: frozen(entry),
-    args,
-    givenArgs,
-    ...asked,
-    ...data,
-    ...(startFrom && { startFrom }),
-    ...told,
-  }
+  const told = { ...(startFrom && { startFrom }), ...(warnings.length > 0 && { warnings }) }
+  const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data, ...told }
   const job = { accountId, apiKeyId, baseModel: entry.name, customModelName, isPublic, resumeLimit }
   return { ...job, spec, specHash: specHash(spec), notes }
 }
