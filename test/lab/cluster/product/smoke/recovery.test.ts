@@ -16,13 +16,13 @@ test('a job whose pod is deleted trains on; cancelled, it leaves nothing; resume
   assert.deepEqual(await leftOf(id), [])
   await account.post(`/v1/train/jobs/${id}/resume`)
   await jobs.completes(id)
-  // The second attempt saved its steps after SIGTERM, so its cause is `killed`.
+  // Both attempts saved their steps after SIGTERM.
   const attempts = await jobs.attempts(id)
   assert.deepEqual(
     attempts.map(({ cause, exit_code }) => [cause, exit_code]),
     [
       ['killed', 143],
-      ['killed', 143],
+      ['cancelled', 143],
       ['finished', 0],
     ],
   )
