@@ -68,7 +68,11 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     if (changed > 0 && results.isFinal)
       await db.inferenceBatch.update({
         where: { id: batchId },
-        data: { doneCount: { increment: itemCount }, failedCount: { increment: results.errorCount } },
+        data: {
+          doneCount: { increment: itemCount },
+          failedCount: { increment: results.errorCount },
+          emptyCount: { increment: results.emptyCount ?? 0 },
+        },
       })
   },
 
@@ -131,7 +135,8 @@ export const createInferenceBatchRepository = (db: Connection) => ({
   },
 })
 
-export type NewBatch = Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>
+type Begun = 'doneCount' | 'failedCount' | 'emptyCount' | 'state' | 'message' | 'resultKey'
+export type NewBatch = Omit<InferenceBatch, Begun>
 type Chunk = { batchId: string; start: number }
 
 export const plain = ({
@@ -143,6 +148,9 @@ export const plain = ({
   request,
   promptsKey,
   itemCount,
+  doneCount,
+  failedCount,
+  emptyCount,
   state,
   message,
   resultKey,
@@ -155,6 +163,9 @@ export const plain = ({
   request: JSON.parse(request as string) as BatchRequest,
   promptsKey,
   itemCount,
+  doneCount,
+  failedCount,
+  emptyCount,
   state: state as BatchState,
   message,
   resultKey,

@@ -15,6 +15,7 @@ const evaluation = {
   models: ['one'],
   dataset_id: 'questions',
   created_at: '2026-11-20T10:00:00.123456',
+  warnings: ['1 of 5 rows is left out.'],
   summary: { one: { exact_match: { mean: 0.5, low: 0.25, high: 0.75, rows: 4 }, f1: null } },
 }
 const server = createServer(async (request, response) => {
@@ -51,6 +52,25 @@ test('asks for an evaluation with the models, graders and limits of the command'
   assert.equal(stdout.trim(), 'e-1')
   const body = { dataset_id: 'questions', models: ['one', 'two'], graders: ['f1', 'bleu'], max_rows: 9 }
   assert.deepEqual(asked.at(-1), { method: 'POST', url: '/v1/evaluations', body })
+})
+
+test('asks in the form of the command, and leaves bad rows out', async () => {
+  const bodyOf = async (...options: string[]) => {
+    const { code, stderr } = await anneal('create', 'questions', 'one', ...options)
+    assert.equal(code, 0, stderr)
+    return asked.at(-1)?.body
+  }
+  const common = { dataset_id: 'questions', models: ['one'] }
+  assert.deepEqual(await bodyOf('--chat', '--system', ''), { ...common, as_chat: true, system: '' })
+  assert.deepEqual(await bodyOf('--no-chat', '--skip-bad-rows'), { ...common, as_chat: false, skip_bad_rows: true })
+  assert.deepEqual(await bodyOf('--system', 'Be brief.'), { ...common, system: 'Be brief.' })
+  for (const wrong of [['--chat'], ['--system', 'Be brief.']])
+    assert.equal((await anneal('create', 'questions', 'one', '--no-chat', ...wrong)).code, 2)
+})
+
+test('tells beside the scores which rows were left out', async () => {
+  const { stderr } = await anneal('show', 'e-1')
+  assert.equal(stderr, 'Warning: 1 of 5 rows is left out.\n')
 })
 
 test('shows the score of each grader with its interval', async () => {

@@ -7,7 +7,7 @@ import { findWork } from '../../services/durable-work/find.ts'
 import { listWork } from '../../services/durable-work/list.ts'
 import { createEvaluation } from '../../services/evaluations/create.ts'
 import { listEvaluationRows } from '../../services/evaluations/list-rows.ts'
-import { defineRoute } from '../kit/route.ts'
+import { defineRoute, warningHeader } from '../kit/route.ts'
 import {
   EvaluationAccepted,
   EvaluationCancelled,
@@ -37,7 +37,8 @@ export const evaluationRoutes = [
     idempotent: true,
     errorStatuses: [404],
     response: EvaluationAccepted,
-    handle({ caller: ctx, body, idempotency }) {
+    warns: true,
+    handle({ caller: ctx, body, idempotency, setHeader }) {
       const input = {
         models: body.models,
         datasetId: body.dataset_id,
@@ -46,7 +47,10 @@ export const evaluationRoutes = [
         maxTokens: body.max_tokens ?? evaluationDefaults.tokens,
         asChat: body.as_chat ?? undefined,
         system: body.system ?? undefined,
+        isSkipping: body.skip_bad_rows ?? false,
       }
+      if (body.as_chat === false && body.system)
+        setHeader(warningHeader, 'system has no effect with "as_chat": false.')
       return createEvaluation({ ctx, input, idempotency })
     },
   }),
@@ -134,6 +138,8 @@ function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEval
     system: request.system ?? null,
     forms: plan && formsOf(request.models, plan.areChats ?? false),
     rows: evaluation.rowCount,
+    skipped_rows: plan && (plan.skipped?.count ?? 0),
+    ...(plan?.skipped?.note && { warnings: [plan.skipped.note] }),
     summary: summary && summary.models,
     comparison: summary && summary.comparison,
     created_at: wireTime(evaluation.createdAt),

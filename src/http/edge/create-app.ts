@@ -15,7 +15,7 @@ import { receiveJson, receiveStream, type ReceivedBody } from './receive-body.ts
 import { openRequestContext, requestContext, sendProblem, type RequestContextOptions } from '../kit/request-context.ts'
 import { createLargeAnswerTurns, createRequestTurns } from './request-turns.ts'
 import { clientGone, sendAnswer } from '../kit/respond.ts'
-import { pathsOf, type Access, type CallerOf, type Route } from '../kit/route.ts'
+import { pathsOf, warningHeader, type Access, type CallerOf, type Route } from '../kit/route.ts'
 import { validate } from '../kit/validation.ts'
 
 type Authenticators = { [A in Access]?: (call: Call) => Promise<CallerOf[A]> | CallerOf[A] }
@@ -113,8 +113,8 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
       const memory = options.bodyMemory.open(account)
       try {
         const incoming = { route, caller, request, response, json, memory, turn: ownTurn }
-        const handle = (received: ReceivedBody) =>
-          route.handle({
+        const handle = async ({ note, ...received }: ReceivedBody) => {
+          const answer = await route.handle({
             ...received,
             caller,
             params,
@@ -126,6 +126,9 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
               return clientGone(response)
             },
           })
+          if (note !== null) addWarning(response, note)
+          return answer
+        }
         const sending = { turn: ownTurn, hasTag: route.hasTag }
         if (route.rows || route.form) return await sendAnswer(response, await receiveStream(incoming, handle), sending)
         const received = await receiveJson(incoming)
@@ -138,6 +141,12 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
       await sendProblem(error, request, response, options)
     }
   }
+}
+
+/** The handler may have set a sentence of its own. */
+function addWarning(response: Response, sentence: string) {
+  const set = response.getHeader(warningHeader)
+  response.setHeader(warningHeader, set === undefined ? sentence : `${sentence} ${String(set)}`)
 }
 
 /** The account that pays for a body. A pod's token is checked after its body, so pods are told apart by their addresses. */

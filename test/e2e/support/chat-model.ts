@@ -93,6 +93,13 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
         assert.deepEqual([status, Object.keys(body)], [200, [path.includes('batch') ? 'id' : 'output']])
         assert.match(headers.get('x-anneal-warning') ?? '', /this model learned conversations/i)
       }
+      const { id } = await api.post<{ id: string }>('/v1/batch_completions', { ...asked, prompt })
+      const { headers, body } = await eventually(async () => {
+        const answer = await api.request<{ outputs?: unknown[] }>('GET', `/v1/batch_completions/${id}/result`)
+        return answer.body.outputs?.every((each) => each !== null) && answer
+      })
+      assert.match(headers.get('x-anneal-warning') ?? '', /this model learned conversations/i)
+      assert.deepEqual(Object.keys(body), ['outputs', 'finish_reason'])
     })
 
     test('gets the score of its chats in the evaluation of its job, and in evaluations of conversations and of pairs', async () => {
@@ -122,6 +129,28 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
       const refused = await evaluate('chats', { as_chat: false })
       assert.equal(refused.status, 'FAILED')
       assert.match(refused.message ?? '', /holds conversations, which are asked as chats/)
+    })
+
+    test('leaves rows that cannot be evaluated out of an evaluation, where the request says so', async () => {
+      const calls = [{ id: 'a', type: 'function', function: { name: 'find', arguments: '{}' } }]
+      const messages = [
+        { role: 'user', content: 'Who?' },
+        { role: 'assistant', tool_calls: calls },
+      ]
+      const data = [{ messages }, ...conversations.slice(0, 2), { input: 'Who?' }]
+      await api.post('/v1/local-data', { upload_base_path: 's3', dataset_id: 'mixed', data })
+      const evaluate = async (more: object) => {
+        const body = { models: [model], dataset_id: 'mixed', graders: ['exact_match'], max_tokens: 8, ...more }
+        const { id } = await api.post<{ id: string }>('/v1/evaluations', body)
+        await api.untilEvaluated(id)
+        return api.get<Record<string, unknown> & { message: string; warnings?: string[] }>(`/v1/evaluations/${id}`)
+      }
+      const left = await evaluate({ skip_bad_rows: true })
+      assert.deepEqual([left['status'], left['rows'], left['skipped_rows']], ['COMPLETED', 2, 2], left.message)
+      assert.match(left.warnings?.[0] ?? '', /2 of 4 rows are left out.*line 1: row: ends in a call.*line 4: output/)
+      const failed = await evaluate({})
+      assert.equal(failed['status'], 'FAILED')
+      assert.match(failed.message, /2 of 4 rows are bad.*or set skip_bad_rows to evaluate the other 2 rows\.$/)
     })
   })
 }

@@ -52,6 +52,12 @@ export const EvaluationRequest = named(
         ),
     ),
     graders: Graders.nullish().describe('How answers are scored; chosen by the expected outputs when absent'),
+    skip_bad_rows: z
+      .boolean()
+      .nullish()
+      .describe(
+        'true leaves out the rows that cannot be evaluated: bad rows, rows of text without an input, and conversations that end in a call of a function. Such a row fails the evaluation when absent',
+      ),
     max_rows: count(evaluationLimits.rows)
       .nullish()
       .describe(`The most rows that are answered, default ${evaluationDefaults.rows}. A larger data set is sampled`),
@@ -96,6 +102,14 @@ export const ModelEvaluation = named(
       .nullable()
       .describe('How each model is asked, by its name in the request; null until the rows are chosen'),
     rows: z.int().nullable().describe('The rows that each model answers; null until they are chosen'),
+    skipped_rows: z
+      .int()
+      .nullable()
+      .describe('Rows of the data set that are left out by skip_bad_rows; null until the rows are chosen'),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe('Says why rows are left out. Absent when all rows can be evaluated'),
     summary: z
       .record(z.string(), z.record(z.string(), GraderSummary.nullable()))
       .nullable()
