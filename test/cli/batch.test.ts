@@ -18,7 +18,12 @@ const server = createServer(async (request, response) => {
   }
   const isDone = ++polls > 1
   response.setHeader('X-Anneal-Warning', `${polls} of 2 answers are empty.`)
-  response.end(JSON.stringify({ outputs: [{ output: '' }, isDone ? { output: '' } : null], finish_reason: ['stop', isDone ? 'stop' : null] }))
+  response.end(
+    JSON.stringify({
+      outputs: [{ output: '' }, isDone ? { output: '' } : null],
+      finish_reason: ['stop', isDone ? 'stop' : null],
+    }),
+  )
 }).listen(0, '127.0.0.1')
 await once(server, 'listening')
 after(() => server.close())
@@ -29,6 +34,9 @@ test('asks as chats, and prints the warning of the whole result once', async () 
   const args = ['batch', 'complete', 'Who?', 'Why?', '--model', 'm', '--chat', '--system', 'Be brief.', '--wait']
   const child = spawn(process.execPath, [join(root, 'src/cli.ts'), ...args], { env })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  assert.deepEqual([stdout, stderr, code], ['{"output":""}\n{"output":""}\n', 'Warning: 2 of 2 answers are empty.\n', 0])
+  assert.deepEqual(
+    [stdout, stderr, code],
+    ['{"output":""}\n{"output":""}\n', 'Warning: 2 of 2 answers are empty.\n', 0],
+  )
   assert.deepEqual(asked, [{ as_chat: true, system: 'Be brief.', prompt: ['Who?', 'Why?'], model_name: 'm' }])
 })

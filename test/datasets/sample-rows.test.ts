@@ -61,7 +61,8 @@ async function sampled(lines: object[], isSkipping: boolean) {
 }
 
 test('names the rows that no evaluation can read, each reason with its first line, and what to do', async () => {
-  const calls = 'line 2: row: ends in a call of a function, which only the evaluation of a training job compares (2 rows)'
+  const calls =
+    'line 2: row: ends in a call of a function, which only the evaluation of a training job compares (2 rows)'
   const others = 'line 3: row: has no input to ask with; line 4: output: is missing'
   const bad = `4 of 5 rows are bad: ${calls}; ${others}`
   await assert.rejects(sampled([{ input: 'Who?', output: 'Ann.' }, ...unfit], false), (error: Error) => {
@@ -69,7 +70,10 @@ test('names the rows that no evaluation can read, each reason with its first lin
     assert.equal(error.message, `The data set cannot be used: ${bad}. ${rest}`)
     return true
   })
-  await assert.rejects(sampled(unfit, true), /cannot be used, even without its bad rows: no good row remains: line 1: row/)
+  await assert.rejects(
+    sampled(unfit, true),
+    /cannot be used, even without its bad rows: no good row remains: line 1: row/,
+  )
 })
 
 test('leaves rows out where the request says so, and tells which', async () => {
@@ -80,7 +84,10 @@ test('leaves rows out where the request says so, and tells which', async () => {
     ['Who?'],
   )
   assert.deepEqual([rowCount, skipped.count], [1, 4])
-  assert.match(skipped.note ?? '', /^4 of 5 rows are left out, because skip_bad_rows is set: line 1: row: ends in a call/)
+  assert.match(
+    skipped.note ?? '',
+    /^4 of 5 rows are left out, because skip_bad_rows is set: line 1: row: ends in a call/,
+  )
   assert.deepEqual((await sampled([{ input: 'Who?', output: 'Ann.' }], true)).skipped, { count: 0, note: null })
 })
 

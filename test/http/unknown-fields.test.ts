@@ -34,10 +34,7 @@ suite('an unknown field', async () => {
     assert.deepEqual(await complete({ temprature: 1 }), { json: { output: 'Me.' }, warning: temprature })
     const { json, warning } = await complete({ temprature: 1, include_row: true }, '/v2/completions')
     assert.deepEqual(json, { outputs: [{ output: 'Me.' }], finish_reason: ['stop'] })
-    assert.equal(
-      warning,
-      `${temprature} "include_row" is not known and has no effect. Did you mean include_rows?`,
-    )
+    assert.equal(warning, `${temprature} "include_row" is not known and has no effect. Did you mean include_rows?`)
     assert.match(String((await complete({ system_prompt: 'Rhyme.' })).warning), /Did you mean system\?$/)
   })
 

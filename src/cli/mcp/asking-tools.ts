@@ -105,7 +105,14 @@ const ask = defineTool({
   },
 })
 
-async function promptAnswer(client: Client, body: { model_name: string; prompt: string | undefined }) {
+type PromptBody = {
+  model_name: string
+  prompt: string | undefined
+  as_chat: boolean | undefined
+  system: string | undefined
+}
+
+async function promptAnswer(client: Client, body: PromptBody) {
   const { outputs, finish_reason: reasons } = await client.post('/v2/completions', { body })
   return { answer: outputs[0]?.output, finish_reason: reasons[0] }
 }

@@ -49,8 +49,7 @@ export const evaluationRoutes = [
         system: body.system ?? undefined,
         isSkipping: body.skip_bad_rows ?? false,
       }
-      if (body.as_chat === false && body.system)
-        setHeader(warningHeader, 'system has no effect with "as_chat": false.')
+      if (body.as_chat === false && body.system) setHeader(warningHeader, 'system has no effect with "as_chat": false.')
       return createEvaluation({ ctx, input, idempotency })
     },
   }),
@@ -138,7 +137,7 @@ function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEval
     system: request.system ?? null,
     forms: plan && formsOf(request.models, plan.areChats ?? false),
     rows: evaluation.rowCount,
-    skipped_rows: plan && (plan.skipped?.count ?? 0),
+    ...(request.isSkipping && { skipped_rows: plan && (plan.skipped?.count ?? 0) }),
     ...(plan?.skipped?.note && { warnings: [plan.skipped.note] }),
     summary: summary && summary.models,
     comparison: summary && summary.comparison,

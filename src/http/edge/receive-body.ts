@@ -99,11 +99,7 @@ export async function receiveStream<T>(
   )
 }
 
-async function parseBody(
-  bytes: Buffer,
-  limitBytes: number,
-  { route, response, json }: Incoming,
-): Promise<CheckedBody> {
+async function parseBody(bytes: Buffer, limitBytes: number, { route, response, json }: Incoming): Promise<CheckedBody> {
   if (bytes.length === 0) {
     if (route.body) throw invalidInput('', 'Send a JSON body.')
     return noBody

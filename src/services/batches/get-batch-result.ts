@@ -42,8 +42,7 @@ export async function getBatchResult({
   )
   // The batch may have ended between the two reads, which deletes its chunks.
   const now = shown.length > 0 ? batch : await find()
-  if (now.resultKey !== null)
-    return { text: await readStored(ctx, now.resultKey, batchId), warning: warningOf(now) }
+  if (now.resultKey !== null) return { text: await readStored(ctx, now.resultKey, batchId), warning: warningOf(now) }
   if (shown.length === 0 && now.state === 'running') return { text: nothingYet(), warning }
   const shownCount = shown.reduce((count, _chunk, index) => count + chunkLength(batch, index), 0)
   const text = batchResultText(kind, (index) => Promise.resolve(shown[index] ?? null), {

@@ -17,8 +17,8 @@ type CreateEvaluationInput = {
   graders: Grader[] | null
   maxRows: number
   maxTokens: number
-  /** Whether rows that cannot be evaluated are left out. */
-  isSkipping: boolean
+  /** Whether rows that cannot be evaluated are left out; absent for no. */
+  isSkipping?: boolean
 } & EvaluationForm
 
 /** An evaluation rarely ends sooner. */
@@ -60,7 +60,7 @@ export async function createEvaluation({
 /** Replaces each name by the model that it means now, so that a name that moves does not change a running evaluation. */
 async function resolveRequest(
   ctx: Ctx,
-  { models, graders, maxTokens, isSkipping, ...form }: CreateEvaluationInput,
+  { models, graders, maxTokens, isSkipping = false, ...form }: CreateEvaluationInput,
 ): Promise<EvaluationRequest> {
   const { asChat, system } = form
   if (graders) await ctx.deps.grading.compile(ctx.accountId, graders)

@@ -102,7 +102,7 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
       assert.deepEqual(Object.keys(body), ['outputs', 'finish_reason'])
     })
 
-    test('gets the score of its chats in the evaluation of its job, and in evaluations of conversations and of pairs', async () => {
+    test('gets the score of its chats in the evaluation of its job, and in evaluations of conversations and of pairs', async (t) => {
       type Summary = Record<string, { tuned: { mean: number } } | undefined>
       const { summary } = await api.get<{ summary: Summary }>(`/v1/train/jobs/${jobId}/eval`)
       assert.equal(summary['exact_match']?.tuned.mean, exact)
@@ -118,6 +118,7 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
       for (const dataset of ['chats', 'pairs']) {
         const { status, message, mean, forms, id } = await evaluate(dataset)
         assert.deepEqual([status, mean, forms], ['COMPLETED', exact, asChats], message ?? '')
+        t.diagnostic(`${dataset}: ${mean} by /v1/evaluations, ${exact} by chat and by the evaluation of the job`)
         const { rows } = await api.get<{ rows: { input: string; expected: string }[] }>(`/v1/evaluations/${id}/rows`)
         const { input = '', output } = questions[0] ?? {}
         const shown = dataset === 'chats' ? `system: ${system}\nuser: ${input}` : input
@@ -125,6 +126,7 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
       }
       const plain = await evaluate('pairs', { as_chat: false })
       assert.deepEqual(plain.forms, { [model]: 'prompt', [base]: 'prompt' })
+      t.diagnostic(`pairs with a plain prompt: ${plain.mean}`)
       assert.ok((plain.mean ?? 1) < exact, `a plain prompt is another form: ${plain.mean}`)
       const refused = await evaluate('chats', { as_chat: false })
       assert.equal(refused.status, 'FAILED')

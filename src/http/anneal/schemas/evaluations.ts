@@ -104,8 +104,8 @@ export const ModelEvaluation = named(
     rows: z.int().nullable().describe('The rows that each model answers; null until they are chosen'),
     skipped_rows: z
       .int()
-      .nullable()
-      .describe('Rows of the data set that are left out by skip_bad_rows; null until the rows are chosen'),
+      .nullish()
+      .describe('Rows that are left out; null until the rows are chosen, and absent without skip_bad_rows'),
     warnings: z
       .array(z.string())
       .optional()
