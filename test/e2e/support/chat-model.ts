@@ -2,6 +2,7 @@
 // evaluation of its job, and in evaluations of conversations and of pairs.
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { exactMatch } from '../../../src/grading/text-scores.ts'
 import { eventually } from '../../support/eventually.ts'
 import { connection, openAccount, type Api } from '../../support/stack.ts'
 
@@ -29,9 +30,11 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
     let model: string
     let jobId: number
     let exact: number
+    let answers: string[]
     const prompt = questions.map(({ input }) => input)
+    /** By the grader that the evaluations use. */
     const score = (answers: string[]) =>
-      answers.filter((answer, at) => answer.trim() === questions[at]?.output).length / questions.length
+      answers.reduce((sum, answer, at) => sum + exactMatch(answer, questions[at]?.output ?? ''), 0) / questions.length
 
     before(async () => {
       api = await openAccount()
@@ -40,7 +43,7 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
       jobId = await api.train({ ...data, evaluation, finetune_args: finetuneArgs })
       model = (await api.untilStatus(jobId, 'COMPLETED')).model_name ?? assert.fail()
       await api.post('/v1/local-data', { upload_base_path: 's3', dataset_id: 'pairs', data: questions })
-      const answers = await Promise.all(
+      answers = await Promise.all(
         prompt.map(async (content) => {
           const messages = [
             { role: 'system', content: system },
@@ -104,7 +107,14 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
 
     test('gets the score of its chats in the evaluation of its job, and in evaluations of conversations and of pairs', async (t) => {
       type Summary = Record<string, { tuned: { mean: number } } | undefined>
-      const { summary } = await api.get<{ summary: Summary }>(`/v1/train/jobs/${jobId}/eval`)
+      type Result = { outputs: { output: string }[] }
+      const ofJob = `/v1/train/jobs/${jobId}/eval`
+      const { summary, eval_results: results } = await api.get<{ summary: Summary; eval_results: Result[] }>(ofJob)
+      for (const [at, { outputs }] of results.entries())
+        if (outputs[0]?.output.trim() !== answers[at]?.trim())
+          t.diagnostic(
+            `${prompt[at]} Its job: ${JSON.stringify(outputs[0]?.output)}; chat: ${JSON.stringify(answers[at])}`,
+          )
       assert.equal(summary['exact_match']?.tuned.mean, exact)
       const base = connection().baseModel
       const evaluate = async (dataset_id: string, more: object = {}) => {
