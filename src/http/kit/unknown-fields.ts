@@ -6,7 +6,7 @@ import type { Route } from './route.ts'
 
 /** Proxies refuse headers of more than a few kilobytes. */
 const mostNotes = 3
-/** A body may have a hundred thousand names. */
+/** A body may have ten thousand names. */
 const mostNames = 1000
 
 /** Whether unknown fields are told in the header. Other routes refuse them, or tell them in the body. */

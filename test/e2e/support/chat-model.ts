@@ -14,10 +14,12 @@ type Taught = {
   finetuneArgs: object
   /** The share of the questions that the model must answer exactly. */
   least: number
+  /** Answers in which the evaluation of the job may differ: where two tokens are almost equally likely, the sums of the trainer decide. */
+  mayDiffer?: number
 }
 
 /** Trains the first base model of the running stack on a conversation for each question, and asks it everywhere. */
-export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught): void => {
+export const testChatModel = ({ system, questions, finetuneArgs, least, mayDiffer = 0 }: Taught): void => {
   void suite('a model that learned conversations', () => {
     const conversations = questions.map(({ input, output }) => ({
       messages: [
@@ -115,7 +117,9 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
           t.diagnostic(
             `${prompt[at]} Its job: ${JSON.stringify(outputs[0]?.output)}; chat: ${JSON.stringify(answers[at])}`,
           )
-      assert.equal(summary['exact_match']?.tuned.mean, exact)
+      const mean = summary['exact_match']?.tuned.mean ?? -1
+      t.diagnostic(`${mean} by the evaluation of the job, ${exact} by chat`)
+      assert.ok(Math.round(Math.abs(mean - exact) * questions.length) <= mayDiffer, `${mean} is not ${exact}`)
       const base = connection().baseModel
       const evaluate = async (dataset_id: string, more: object = {}) => {
         const body = { models: [model, base], dataset_id, graders: ['exact_match'], max_tokens: most, ...more }
@@ -128,7 +132,7 @@ export const testChatModel = ({ system, questions, finetuneArgs, least }: Taught
       for (const dataset of ['chats', 'pairs']) {
         const { status, message, mean, forms, id } = await evaluate(dataset)
         assert.deepEqual([status, mean, forms], ['COMPLETED', exact, asChats], message ?? '')
-        t.diagnostic(`${dataset}: ${mean} by /v1/evaluations, ${exact} by chat and by the evaluation of the job`)
+        t.diagnostic(`${dataset}: ${mean} by /v1/evaluations, ${exact} by chat`)
         const { rows } = await api.get<{ rows: { input: string; expected: string }[] }>(`/v1/evaluations/${id}/rows`)
         const { input = '', output } = questions[0] ?? {}
         const shown = dataset === 'chats' ? `system: ${system}\nuser: ${input}` : input
