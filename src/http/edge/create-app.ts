@@ -113,21 +113,20 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
       const memory = options.bodyMemory.open(account)
       try {
         const incoming = { route, caller, request, response, json, memory, turn: ownTurn }
-        const handle = async ({ note, ...received }: ReceivedBody) => {
-          const answer = await route.handle({
+        const handle = ({ note, ...received }: ReceivedBody) => {
+          if (note !== null) response.setHeader(warningHeader, note)
+          return route.handle({
             ...received,
             caller,
             params,
             query,
             headers: request.headers,
             isSecure: request.secure,
-            setHeader: (name, value) => response.setHeader(name, value),
+            setHeader: (name, value) => setHeader(response, name, value),
             get signal() {
               return clientGone(response)
             },
           })
-          if (note !== null) addWarning(response, note)
-          return answer
         }
         const sending = { turn: ownTurn, hasTag: route.hasTag }
         if (route.rows || route.form) return await sendAnswer(response, await receiveStream(incoming, handle), sending)
@@ -143,10 +142,10 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
   }
 }
 
-/** The handler may have set a sentence of its own. */
-function addWarning(response: Response, sentence: string) {
-  const set = response.getHeader(warningHeader)
-  response.setHeader(warningHeader, set === undefined ? sentence : `${sentence} ${String(set)}`)
+/** A warning stands behind what is told of the body. */
+function setHeader(response: Response, name: string, value: string) {
+  const told = name === warningHeader ? response.getHeader(name) : undefined
+  response.setHeader(name, told === undefined ? value : `${String(told)} ${value}`)
 }
 
 /** The account that pays for a body. A pod's token is checked after its body, so pods are told apart by their addresses. */
