@@ -17,10 +17,12 @@ from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.rows import read_rows
 from anneal_runtime.trainer.termination import GRACE_S
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
-from anneal_runtime.trainer.training_run import Plan, TrainingRun, prepare_run
+from anneal_runtime.trainer.training_run import Plan, TrainingRun
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -85,7 +87,7 @@ def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, o
     run, ranks = _prepare_run(attempt, assignment, loaded, origin, _silently), attempt.ranks
     assert ranks is not None
     with attempt.termination.deferred():
-        finished = run.follow(ranks)
+        finished = run.follow(lambda: ranks.stop_agreed)
     if not finished:
         exit_now(exit_codes.TERMINATED)
 
@@ -97,7 +99,7 @@ def _prepare_run(
     held_out = work_dir / assignment.evaluation.name if assignment.has_held_out_rows else None
     checkpoint = _checkpoint(attempt, assignment)
     start = _start(attempt, assignment, checkpoint)
-    plan = Plan(args, origin, work_dir / "train.jsonl", held_out, work_dir, checkpoint, start)
+    plan = Plan(args, Method.from_json(None), origin, work_dir / "train.jsonl", held_out, work_dir, checkpoint, start)
     return prepare_run(plan, loaded, note, attempt.ranks)
 
 
