@@ -12,7 +12,8 @@ from typing import Any
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.tool_text import Message
 from anneal_runtime.trainer.failures import DataError
-from anneal_runtime.trainer.rows import ROWS_AT_ONCE, EncodedRows, chat_prompts, labelled, read_lines
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.rows import ROWS_AT_ONCE, EncodedRows, Row, chat_prompts, labelled, read_lines, read_rows
 
 # A text, or one message of the assistant, which may call functions.
 Answer = str | Message
@@ -42,6 +43,21 @@ def _read(raw: dict[str, Any]) -> AnswerRow:
     answers = [answer[0] if isinstance(answer, list) else answer for answer in answers]
     messages, tools = list(raw.get("messages", [])), list(raw.get("tools") or [])
     return AnswerRow(answers, str(raw.get("input", "")), messages, tools, is_good)
+
+
+def rows_to_ask(path: Path, method: Method) -> Iterator[Row]:
+    """The rows of an evaluation, with the answers that are wanted: a bad answer is none."""
+    if method.type == "supervised":
+        return read_rows(path)
+    return (_asked(row) for row in read_answer_rows(path) if row.is_good is not False)
+
+
+def _asked(row: AnswerRow) -> Row:
+    wanted = row.answers[0]
+    message = {"role": "assistant", "content": wanted} if isinstance(wanted, str) else wanted
+    text = row.input or "\n".join(f"{said['role']}: {said['content']}" for said in row.messages)
+    calling = message if message.get("tool_calls") else None
+    return Row(text, str(message["content"]), row.messages, [], calling, row.tools)
 
 
 def encode_answer_rows(

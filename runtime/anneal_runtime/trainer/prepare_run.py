@@ -57,9 +57,13 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     if ranks is not None:
         ranks.start_together(parameters)
         _note_idle(ranks, args, note)
-    for reference in references.values():
-        if reference.logps is None:
+    if any(reference.logps is None for reference in references.values()):
+        for reference in references.values():
             reference.compute(ranks)
+        note(
+            "reference_ready",
+            f"The model at the start has scored the answers of {len(data.rows)} rows to compare with.",
+        )
     objective, budget = objectives["train"], state.token_budget
     step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm, ranks=ranks)
     held_out = None

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from peft import PeftModel
 
     from anneal_runtime.trainer.distributed import Ranks
+
+Series = dict[str, float | int | None]
 
 # People look most at the first steps, and at those of a slow run.
 FIRST_REPORTED = 10
@@ -159,14 +161,13 @@ class TrainingRun:
                 "tokens": self.state.tokens_seen,
                 "grad_norm": _finite(float(self.newest.grad_norm)),
                 "tokens_per_second": self._clock.tokens_per_second,
-                **self.series(),
-                **_validated_series(validated),
+                **_named_for(self.plan.method, {**self.series(), **_validated_series(validated)}),
             }
         )
         reporter.raise_failure()
         uploader.raise_failure()
 
-    def series(self) -> dict[str, float | None]:
+    def series(self) -> Series:
         """Of the newest step."""
         names = self.optimizer_step.objective.series
         return {name: _finite(value) for name, value in zip(names, self.newest.series.tolist(), strict=True)}
@@ -226,11 +227,19 @@ def _unreported(state: RunState, series_count: int) -> StepOutcome:
     return StepOutcome(torch.tensor(loss), torch.tensor(series), torch.tensor(grad_norm), 0)
 
 
-def _validated_series(validated: Validated | None) -> dict[str, float | int | None]:
+def _validated_series(validated: Validated | None) -> Series:
     if validated is None:
         return {}
     series = {f"valid_{name}": _finite(value) for name, value in validated.series.items()}
     return {"valid_loss": _finite(validated.loss), **series, "valid_rows": validated.row_count}
+
+
+def _named_for(method: Method, series: Series) -> dict[str, Any]:
+    """Supervised training has fields of its own in a report; other methods name their series in one."""
+    if method.type == "supervised":
+        return dict(series)
+    shared: dict[str, Any] = {name: series.pop(name) for name in ("valid_loss", "valid_rows") if name in series}
+    return {**shared, "series": series}
 
 
 def _finite(value: float) -> float | None:
