@@ -3,7 +3,7 @@
 // Such a row is read as one row of supervised training for each of its answers, so that every form of a prompt that is known
 // there is known here.
 import type { ChatMessage } from '../domain/chat.ts'
-import type { MethodName } from '../domain/training-method.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import { readDatasetRow } from './dataset-row.ts'
 import type { Answer, DatasetRow } from './read-row.ts'
 import { answerNames, fieldsOf, isAbsent, isObject, type RowProblem } from './row-fields.ts'

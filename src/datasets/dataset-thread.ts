@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
-import type { MethodName } from '../domain/training-method.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import type { DatasetLimits } from './dataset-limits.ts'

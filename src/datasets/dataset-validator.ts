@@ -1,7 +1,7 @@
 // Works on data sets in threads, because a gigabyte of rows would block the event loop.
 import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
-import type { MethodName } from '../domain/training-method.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'

@@ -1,6 +1,6 @@
 // How the rows of a data set are read: by their fields or by chosen columns, and for a method of training.
 import type { Columns } from '../domain/dataset-report.ts'
-import type { MethodName } from '../domain/training-method.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import { answerReaderOf } from './answer-row.ts'
 import { readColumns, readDatasetRow, type DatasetRow, type RowProblem } from './dataset-row.ts'
 

@@ -1,5 +1,5 @@
 import type { Columns, DatasetReport } from '../domain/dataset-report.ts'
-import type { MethodName } from '../domain/training-method.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import type { Storage } from '../storage/storage.ts'
 import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
 import { validateRows } from './validate-rows.ts'

@@ -1,7 +1,7 @@
 // Validates a data set: reads, counts and measures every row, in constant memory.
 import { hash } from 'node:crypto'
 import { rowReader, type BadRow, type Columns, type DatasetReport } from '../domain/dataset-report.ts'
-import type { MethodName } from '../domain/training-method.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import { createBadRowGroups } from './bad-row-groups.ts'
 import { isProblem, type DatasetRow } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'

@@ -1,6 +1,6 @@
 // The result of validating a data set.
 import type { LearnedForm } from './learned.ts'
-import type { MethodName } from './training-method.ts'
+import type { MethodName } from './method-table.ts'
 
 export type LengthPercentiles = { p50: number; p90: number; p99: number; max: number }
 

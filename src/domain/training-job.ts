@@ -8,7 +8,8 @@ import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
-import type { MethodName, TrainingMethod } from './training-method.ts'
+import type { MethodName } from './method-table.ts'
+import type { TrainingMethod } from './training-method.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
 /** Frozen when the job is accepted. */

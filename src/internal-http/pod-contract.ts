@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { exitCodes } from '../domain/attempt-cause.ts'
 import { documentedDefaults } from '../domain/training-args.ts'
-import { methodDefaults } from '../domain/training-method.ts'
+import { methodDefaults } from '../domain/method-table.ts'
 import { artifactRoutes } from './routes/artifacts.ts'
 import { attemptRoutes } from './routes/attempt.ts'
 import { exportRoutes } from './routes/exports.ts'

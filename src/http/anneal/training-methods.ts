@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { offeredMethods, trainingMethods, type Knob } from '../../domain/training-method.ts'
+import { offeredMethods, trainingMethods, type Knob } from '../../domain/method-table.ts'
 import { defineRoute } from '../kit/route.ts'
 import { named } from '../kit/named-schemas.ts'
 
@@ -20,7 +20,11 @@ const TrainingMethods = named(
                 default: Value.describe('The value when the request has none'),
                 minimum: z.number().optional().describe('The smallest value; absent for one that is no number'),
                 maximum: z.number().optional().describe('The largest value; absent for one that is no number'),
-                choices: z.array(z.string()).readonly().optional().describe('The values; absent for one that is no choice'),
+                choices: z
+                  .array(z.string())
+                  .readonly()
+                  .optional()
+                  .describe('The values; absent for one that is no choice'),
                 defaults_by_loss_type: z
                   .record(z.string(), Value)
                   .optional()

@@ -1,5 +1,5 @@
 import type { DatasetReport } from '../../domain/dataset-report.ts'
-import type { MethodName } from '../../domain/training-method.ts'
+import type { MethodName } from '../../domain/method-table.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { exportRows } from '../stored-data/export-rows.ts'

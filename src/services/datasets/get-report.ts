@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isReadOf, type Columns, type DatasetReport } from '../../domain/dataset-report.ts'
-import type { MethodName } from '../../domain/training-method.ts'
+import type { MethodName } from '../../domain/method-table.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
