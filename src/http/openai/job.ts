@@ -110,7 +110,7 @@ function fileOfKey(key: string | null): string | null {
 }
 
 /** Notes that report what was asked for. */
-const welcomeNotes = ['best_kept', 'stopped_early']
+const welcomeNotes = ['best_kept', 'stopped_early', 'reference_ready']
 
 export function eventOf({ id, at, kind, status, attempt, reason, message }: JobEvent) {
   const isWarning = kind === 'note' && !welcomeNotes.includes(reason ?? '')

@@ -1,5 +1,7 @@
 // A reported step in OpenAI's format.
+import { trainingMethods } from '../../domain/method-table.ts'
 import type { TrainingJob } from '../../domain/training-job.ts'
+import { methodNameOf } from '../../domain/training-method.ts'
 import { stepsOf } from '../../domain/training-args.ts'
 import { seconds } from './generation.ts'
 
@@ -26,8 +28,19 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
       train_loss: loss,
       ...trainingOf(reported),
       ...validation,
+      ...seriesOf(job, reported),
     },
   }
+}
+
+/** The figures of the job's method, with `train_` or `valid_` before their names. */
+function seriesOf({ spec }: Pick<TrainingJob, 'spec'>, step: object): Record<string, number> {
+  const values = new Map(Object.entries(step))
+  const told = trainingMethods[methodNameOf(spec)].series.flatMap((name) => [
+    [`train_${name}`, values.get(name)] as const,
+    [`valid_${name}`, values.get(`valid_${name}`)] as const,
+  ])
+  return Object.fromEntries(told.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
 }
 
 type Validation = {
