@@ -5,7 +5,10 @@ export function createJudgementCount() {
   let [good, bad] = [0, 0]
   return {
     add({ answers }: DatasetRow) {
-      for (const { isGood } of answers?.list ?? []) isGood ? good++ : bad++
+      for (const { isGood } of answers?.list ?? []) {
+        if (isGood) good++
+        else bad++
+      }
     },
     /** @returns why training on judged answers is not possible */
     problem(): string | null {

@@ -35,12 +35,17 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
 
 /** The figures of the job's method, with `train_` or `valid_` before their names. */
 function seriesOf({ spec }: Pick<TrainingJob, 'spec'>, step: object): Record<string, number> {
-  const values = new Map(Object.entries(step))
-  const told = trainingMethods[methodNameOf(spec)].series.flatMap((name) => [
-    [`train_${name}`, values.get(name)] as const,
-    [`valid_${name}`, values.get(`valid_${name}`)] as const,
-  ])
-  return Object.fromEntries(told.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
+  const values = new Map<string, unknown>(Object.entries(step))
+  const told: Record<string, number> = {}
+  for (const name of trainingMethods[methodNameOf(spec)].series)
+    for (const [stored, shown] of [
+      [name, `train_${name}`],
+      [`valid_${name}`, `valid_${name}`],
+    ] as const) {
+      const value = values.get(stored)
+      if (typeof value === 'number') told[shown] = value
+    }
+  return told
 }
 
 type Validation = {
