@@ -179,12 +179,9 @@ export const trainingMethods = {
   },
 } as const satisfies Record<string, MethodTable>
 
-/** The same, by names that are not known. */
-export const methodTables: Record<string, MethodTable> = trainingMethods
-
 /** For trainers. */
 export const methodDefaults = Object.fromEntries(
-  Object.entries(methodTables).map(([name, { hyperparameters, defaultsByLossType }]) => [
+  Object.entries<MethodTable>(trainingMethods).map(([name, { hyperparameters, defaultsByLossType }]) => [
     name,
     {
       defaults: Object.fromEntries(Object.entries(hyperparameters).map(([knob, { default: value }]) => [knob, value])),

@@ -1,8 +1,10 @@
 // The method of a request, of a job, and as answers show it.
 import { z } from 'zod'
-import { methodTables as tables, offeredMethods, type Knob, type MethodName, type MethodTable } from './method-table.ts'
+import { trainingMethods, offeredMethods, type Knob, type MethodName, type MethodTable } from './method-table.ts'
 import { invalidInput } from './service-error.ts'
 import type { FinetuneArgs, RecommendedArgs, TrainingArgs } from './training-args.ts'
+
+const tables: Record<string, MethodTable> = trainingMethods
 
 /** Frozen with the job. Jobs of the method supervised have none. */
 export type TrainingMethod = {
