@@ -23,7 +23,7 @@ suite('batches in the console', { timeout: patienceMs }, async () => {
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Batches' }).click()
     await page.getByRole('link', { name: '2 completions' }).click()
     path = new URL(page.url()).pathname.replace('/console', '')
-    await page.getByText('completed', { exact: true }).waitFor()
+    await page.getByText('completed').first().waitFor()
     await page.getByRole('button', { name: 'Show the errors (1)' }).click()
     await page.getByRole('row', { name: /^prompt\[1\] The prompt at position 1 is too long/ }).waitFor()
     const [download] = await Promise.all([
