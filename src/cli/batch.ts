@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command, Options } from './command.ts'
 import { chatFields, chatOptions } from './remote/chat-options.ts'
 import type { Answer } from './remote/operations.ts'
+import { pageOptions, shortTime, tellNext } from './remote/page.ts'
 import { serviceVerb, warn, type Invocation } from './remote/remote-verb.ts'
 import { textsFrom } from './remote/stdin.ts'
+import { table } from './remote/table.ts'
 import { UsageError } from './usage-error.ts'
 
 const pollMs = 2000
@@ -15,7 +17,34 @@ const texts = { 'TEXT...': 'a text; - reads standard input, one text a line' }
 const model = { value: 'NAME', says: 'a base or tuned model' } as const
 const wait = { says: 'wait for all results, and print them in order, one JSON value a line' } as const
 
+type Batch = Answer<'get', '/v1/batches/:id'>
+
 export const command: Command = {
+  list: serviceVerb({
+    options: {
+      ...pageOptions,
+      status: { value: 'STATES', says: 'only batches in these states, with commas between; open is all that run' },
+    },
+    async run({ client, values: { limit, after, status }, print }) {
+      const page = await client.get('/v1/batches', { query: { limit, after, status } })
+      print(page, () => rows(page.batches))
+      tellNext(page.next)
+    },
+  }),
+  show: serviceVerb({
+    takes: { ID: '' },
+    async run({ client, args: [id = ''], print }) {
+      const batch = await client.get('/v1/batches/:id', { params: { id } })
+      print(batch, () => [rows([batch]), batch.status_message ?? ''].join('\n').trimEnd())
+    },
+  }),
+  cancel: serviceVerb({
+    takes: { ID: '' },
+    async run({ client, args: [id = ''], print }) {
+      const batch = await client.post('/v1/batches/:id/cancel', { params: { id } })
+      print(batch, () => `Cancelled ${id}.`)
+    },
+  }),
   complete: serviceVerb({
     takes: texts,
     options: {
@@ -97,3 +126,12 @@ const itemsOf = (result: Result): unknown[] =>
 /** Embeddings come all at once. */
 const isWhole = (result: Result) =>
   'embedding' in result || ('finish_reason' in result && result.finish_reason.every((reason) => reason !== null))
+
+const rows = (batches: Batch[]) =>
+  table(
+    ['BATCH', 'AT (UTC)', 'STATUS', 'KIND', 'MODEL', 'DONE', 'FAILED'],
+    batches.map(({ id, created_at: at, status, kind, model_name: model, display_name: name, item_counts: counts }) => [
+      ...[id, shortTime(at), status, kind, name ?? model ?? ''],
+      ...[`${counts.completed}/${counts.total}`, String(counts.failed)],
+    ]),
+  )

@@ -107,7 +107,9 @@ async function untilEnded(client: Client, id: string, signal: AbortSignal): Prom
   }
 }
 
-const shown = (evaluation: Evaluation) => `${rows([evaluation])}\n${scores(evaluation)}`
+/** With why it waits or failed. */
+const shown = (evaluation: Evaluation) =>
+  [rows([evaluation]), ...(evaluation.message === null ? [] : [evaluation.message]), scores(evaluation)].join('\n')
 
 function wholeNumber(given: string | undefined, option: string): number | undefined {
   if (given === undefined) return undefined

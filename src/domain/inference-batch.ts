@@ -117,6 +117,19 @@ export type RequestBatch = InferenceBatch & {
   finishedAt: Date | null
 }
 
+export const batchStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'] as const
+export type BatchStatus = (typeof batchStatuses)[number]
+
+/** A batch of either API beside the others of its account. */
+export type ListedBatch = Pick<InferenceBatch, 'id' | 'apiKeyId' | 'modelName' | 'itemCount' | 'message'> &
+  Pick<RequestBatch, 'doneCount' | 'failedCount' | 'outputFileId' | 'errorFileId'> &
+  Pick<RequestBatch, 'createdAt' | 'startedAt' | 'cancelledAt' | 'finishedAt'> & {
+    kind: PromptBatchKind | 'requests'
+    status: BatchStatus
+    /** When its turn came; null while it waits. */
+    grantedAt: Date | null
+  }
+
 export const batchCancelled = 'The batch was cancelled by an operator.'
 export const batchTooOld = 'The batch did not finish within its time limit. Submit it again.'
 

@@ -85,6 +85,8 @@ export type ModelEvaluation = {
   plan: EvaluationPlan | null
   summary: EvaluationSummary | null
   createdAt: Date
+  /** When its turn came; null while it waits. */
+  grantedAt: Date | null
   finishedAt: Date | null
 }
 

@@ -29,6 +29,9 @@ export type ModelExport = {
   failure: string | null
   files: readonly ExportedFile[]
   committedAt: Date | null
+  /** When its turn came; null while it waits. */
+  grantedAt: Date | null
+  finishedAt: Date | null
 }
 
 export const exportWorkflowPrefix = 'export-'

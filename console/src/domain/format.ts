@@ -47,5 +47,7 @@ export const fixed = (value: number) => value.toFixed(3)
 
 export const percent = (share: number) => `${Math.floor(share * 100)} %`
 
-/** The beginning of a long id. */
-export const short = (id: string) => (/^[0-9a-f]{40,}$/.test(id) ? `${id.slice(0, 10)}…` : id)
+const isGivenId = /^(file-)?[0-9a-f]{32,}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The beginning of a long id that the service gave. */
+export const short = (id: string) => (isGivenId.test(id) ? `${id.slice(0, 10)}…` : id)

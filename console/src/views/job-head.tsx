@@ -13,6 +13,7 @@ import { Link } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
 import { Failure } from '../ui/states.tsx'
 import { useNow, When } from '../ui/text.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 
 /** The base, the data, the method and the device in one line. */
 export function JobStrip({ job }: { job: Job }) {
@@ -25,7 +26,7 @@ export function JobStrip({ job }: { job: Job }) {
     [
       'Data',
       <>
-        <Link href={`/data/${encodeURIComponent(job.dataset_id)}`}>{job.dataset_id}</Link>
+        <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />
         {version !== undefined && ` version ${version}`}
         {rows !== null && `, ${count(rows)} rows`}
       </>,
@@ -141,6 +142,18 @@ export function JobReason({ job }: { job: Job }) {
         )}
       </div>
     </section>
+  )
+}
+
+/** What of the request has no effect, or was done in another way. */
+export function JobWarnings({ warnings }: Pick<Job, 'warnings'>) {
+  if (warnings.length === 0) return null
+  return (
+    <ul className="notice warning" aria-label="About the request">
+      {warnings.map((warning) => (
+        <li key={warning}>{warning}</li>
+      ))}
+    </ul>
   )
 }
 

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { datasetVersionsQuery } from '../api/data.ts'
 import { jobQuery } from '../api/jobs.ts'
 import type { Model } from '../api/models.ts'
+import { useNames } from '../api/names.ts'
 import type { components } from '../api/types.ts'
 import { readmeOf } from '../domain/model-card.ts'
 import { short } from '../domain/format.ts'
@@ -11,12 +12,14 @@ import { Facts } from '../ui/facts.tsx'
 import { Link } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
 import { Answer } from '../ui/states.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 
 type Version = components['schemas']['ModelVersions']['versions'][number]
 
 export function ModelCard({ version, label, facts }: { version: Version; label: string; facts: Model | undefined }) {
   const job = useQuery(jobQuery(version.job_id))
   const data = useQuery(datasetVersionsQuery(version.dataset_id)).data?.versions
+  const dataset = useNames().datasetName(version.dataset_id)
   const dataVersion = data?.find(({ job_ids: ids }) => ids.includes(version.job_id))?.version ?? null
   const download = () => {
     if (!job.data) return
@@ -25,7 +28,7 @@ export function ModelCard({ version, label, facts }: { version: Version; label: 
       id: version.model_name,
       base: version.base_model,
       license: facts?.license ?? null,
-      dataset: version.dataset_id,
+      dataset,
       datasetVersion: dataVersion,
       made: version.created_at,
       args: job.data.finetune_args,
@@ -43,7 +46,7 @@ export function ModelCard({ version, label, facts }: { version: Version; label: 
       }
     >
       <Answer query={job} what="the job">
-        {({ job_id: id, dataset, finetune_args: args, finetune_args_defaults: defaults }) => {
+        {({ job_id: id, dataset: { rows }, finetune_args: args, finetune_args_defaults: defaults }) => {
           const usual = new Set(defaults ?? [])
           const given = Object.entries(args).filter(([name, value]) => !usual.has(name) && value !== null)
           return (
@@ -54,12 +57,12 @@ export function ModelCard({ version, label, facts }: { version: Version; label: 
                 ['Licence of the base', facts?.license ?? 'not stated'],
                 [
                   'Data set',
-                  <Link href={`/data/${encodeURIComponent(version.dataset_id)}`}>
-                    {version.dataset_id}
+                  <>
+                    <DatasetLink id={version.dataset_id} name={dataset} />
                     {dataVersion !== null && `, version ${dataVersion}`}
-                  </Link>,
+                  </>,
                 ],
-                ['Rows', dataset.rows === null ? '–' : String(dataset.rows)],
+                ['Rows', rows === null ? '–' : String(rows)],
                 ...given.map(([name, value]) => [name, JSON.stringify(value)] as const),
               ]}
             />

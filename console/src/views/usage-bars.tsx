@@ -1,5 +1,6 @@
 import type { Used } from '../api/account.ts'
-import { count, duration, short } from '../domain/format.ts'
+import { useNames } from '../api/names.ts'
+import { count, duration } from '../domain/format.ts'
 import { stacksOf } from '../domain/usage-bars.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { useQueryOfAddress } from '../ui/router.tsx'
@@ -21,6 +22,7 @@ export function UsageBars({ rows, days }: { rows: readonly Used[]; days: readonl
   const [query, change] = useQueryOfAddress()
   const measure = names.find((each) => each === query.get('measure')) ?? 'time'
   const { valueOf, shown, text } = measures[measure]
+  const { modelName } = useNames()
   const stacks = stacksOf(rows, { days, valueOf, mostNames })
   return (
     <figure className="usage-bars">
@@ -35,7 +37,7 @@ export function UsageBars({ rows, days }: { rows: readonly Used[]; days: readonl
         <ul className="legend" aria-label="Models">
           {stacks.names.map((name, look) => (
             <li key={name}>
-              <span className="swatch" style={{ background: `var(--curve-${look})` }} /> {short(name)}
+              <span className="swatch" style={{ background: `var(--curve-${look})` }} /> {modelName(name)}
             </li>
           ))}
         </ul>

@@ -90,15 +90,20 @@ const heads = { day: 'Day', model: 'Model', key: 'Key' } as const satisfies Reco
 
 function UsageTable({ rows, group }: { rows: Used[]; group: UsageGroup }) {
   const groupName = useGroupNames(group)
-  const nameOf = (row: Used) => groupName(row) || 'without a key'
+  const nameOf = (row: Used) => groupName(row).name || 'without a key'
   return (
     <Table
       label={groups[group]}
       isDense
       rows={rows}
-      keyOf={nameOf}
+      keyOf={(row) => groupName(row).id ?? nameOf(row)}
       columns={[
-        { name: heads[group], isHead: true, className: 'text', cell: nameOf },
+        {
+          name: heads[group],
+          isHead: true,
+          className: 'text',
+          cell: (row) => <span title={groupName(row).id}>{nameOf(row)}</span>,
+        },
         ...quantities.map(([name, value, shown]) => ({
           name,
           className: 'number',

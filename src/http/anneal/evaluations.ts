@@ -1,9 +1,9 @@
 // Evaluations: accepted at once, processed durably, and read by id.
 import { gradersOf } from '../../domain/grader.ts'
-import { evaluationDefaults, type ModelEvaluation as Evaluation } from '../../domain/model-evaluation.ts'
+import { evaluationDefaults } from '../../domain/model-evaluation.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { cancelWork } from '../../services/durable-work/cancel.ts'
-import { findWork } from '../../services/durable-work/find.ts'
+import { showWork, type Shown } from '../../services/durable-work/find.ts'
 import { listWork } from '../../services/durable-work/list.ts'
 import { createEvaluation } from '../../services/evaluations/create.ts'
 import { listEvaluationRows } from '../../services/evaluations/list-rows.ts'
@@ -78,7 +78,7 @@ export const evaluationRoutes = [
     params: EvaluationPath,
     hasLargeAnswer: true,
     response: ModelEvaluation,
-    handle: async ({ caller: ctx, params: { id } }) => shown(await findWork(ctx, { kind, id })),
+    handle: async ({ caller: ctx, params: { id } }) => shown(await showWork(ctx, { kind, id })),
   }),
   defineRoute({
     name: 'cancel_evaluation',
@@ -118,15 +118,18 @@ export const evaluationRoutes = [
   }),
 ]
 
+type Evaluation = Shown<'evaluation'>
+
 const formsOf = (models: Evaluation['request']['models'], areChats: boolean) =>
   Object.fromEntries(models.map(({ name, chat }) => [name, areChats || chat ? ('chat' as const) : ('prompt' as const)]))
 
-function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEvaluation {
+function shown({ request, plan, summary, wait, ...evaluation }: Evaluation): ModelEvaluation {
   const graders = plan?.graders ?? request.graders
   return {
     id: evaluation.id,
     status: evaluation.status,
-    message: evaluation.message,
+    status_reason: wait && wait.reason,
+    message: wait ? wait.message : evaluation.message,
     models: request.models.map(({ name }) => name),
     model_names: request.models.map(({ modelName }) => modelName),
     dataset_id: evaluation.datasetId,

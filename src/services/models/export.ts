@@ -5,6 +5,7 @@ import type { ExportStatus } from '../../domain/model-export.ts'
 import { isModelId } from '../../domain/model-reference.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
+import { readWaits } from '../durable-work/wait.ts'
 import type { Idempotency } from '../idempotency.ts'
 import { linkFiles } from './download.ts'
 import { findTunedModel, lookUpTuned, rowsOf } from './find-tuned.ts'
@@ -16,7 +17,9 @@ export type Exported = {
   modelName: string
   format: ExportFormat
   status: ExportStatus
-  /** Why a merged export failed. */
+  /** Why a merged export waits. */
+  statusReason?: string | null
+  /** Why a merged export waits or failed. */
   message?: string | null
 }
 type LinkedExport = Exported & Awaited<ReturnType<typeof linkFiles>>
@@ -75,7 +78,10 @@ async function findMerged(ctx: Ctx, name: string, id: string): Promise<LinkedExp
   if (!found) return null
   const { modelName, status, message } = found
   const isItsOwn = (await lookUpTuned(ctx, name))?.name === modelName || (await isOlderVersion(ctx, name, modelName))
-  return isItsOwn ? { id, modelName, format: 'merged', status, message, ...(await linkMergedFiles(ctx, found)) } : null
+  if (!isItsOwn) return null
+  const wait = (await readWaits(ctx, 'export', [found]))(found)
+  const told = { statusReason: wait && wait.reason, message: wait ? wait.message : message }
+  return { id, modelName, format: 'merged', status, ...told, ...(await linkMergedFiles(ctx, found)) }
 }
 
 /** A checkpoint is found by its own name only. */

@@ -1,4 +1,5 @@
 // A route an entry, by its operation id: how it is asked rightly, how wrongly, and by which names it could reach another account.
+import { uuidIn } from '../../../src/http/openai/ids.ts'
 import { connection } from '../../support/stack.ts'
 import { formOf, makeConsoleLink, partOf, uploadBody, type Names } from './names.ts'
 
@@ -39,6 +40,15 @@ const batchResult = (name: 'completionBatchId' | 'streamId' | 'embeddingBatchId'
   about: [(names) => ({ params: { id: names[name] } })],
   invalid: noId({ id: 'x' }),
 })
+
+/** The batch of requests is cancelled already: a repeat gets the same answer. */
+const listedBatch: Entry = {
+  about: [
+    ({ requestBatchId: id }) => ({ params: { id } }),
+    ({ requestBatchId: id }) => ({ params: { id: uuidIn('batch', id) ?? '' } }),
+  ],
+  invalid: noId({ id: 'x' }),
+}
 
 const evaluation = (name: 'evaluationId' | 'cancelledEvaluationId', query?: string): Entry => ({
   about: [(names) => ({ params: { id: names[name] } })],
@@ -422,6 +432,18 @@ export const entries: Record<string, Entry> = {
     about: [({ cancelledJobId }) => ({ params: { job_id: cancelledJobId } })],
     invalid: bad({ params: { job_id: 1 }, body: 'x' }),
   },
+
+  list_batches: {
+    about: [
+      () => ({}),
+      ({ completionBatchId }) => ({ query: `after=${completionBatchId}` }),
+      () => ({ query: 'status=open,CANCELLED&limit=100' }),
+    ],
+    foreign: 'lists',
+    invalid: bad({ query: 'status=running' }),
+  },
+  get_batch: listedBatch,
+  cancel_batch: listedBatch,
 
   create_evaluation: {
     about: [

@@ -85,7 +85,11 @@ export const ModelEvaluation = named(
   z.object({
     id: z.string().describe('The id of the evaluation'),
     status: EvaluationStatus.describe('QUEUED and RUNNING evaluations are open; the other states are final'),
-    message: z.string().nullable().describe('Why the evaluation failed'),
+    status_reason: z
+      .string()
+      .nullable()
+      .describe('Why a QUEUED evaluation waits: waiting_for_turn, or maintenance; null otherwise'),
+    message: z.string().nullable().describe('Why the evaluation waits or failed'),
     models: z.array(z.string()).describe('As the request names them'),
     model_names: z.array(z.string()).describe('The models that these names meant when the evaluation was accepted'),
     dataset_id: z.string().describe('The data set whose rows are answered'),
