@@ -46,6 +46,8 @@ type ServiceSettings = {
   /** Keys of one account that are neither revoked nor expired. */
   maxLiveKeys: number
   madeKeysEndWith: MadeKeyEnd
+  /** The release of this service. */
+  release: string
   /** Where the Temporal UI shows a workflow by its id; null when the operator has not named the UI. */
   temporalWorkflowsUrl: string | null
   /** Rules for calls to users' webhook servers. */

@@ -111,7 +111,7 @@ function ModelPage({ asked, known, models }: { asked: string; known: Versions; m
         <Card title="Lineage">
           <Tree nodes={lineageOf(name, versions)} own={new Set(versions.map(({ model_name: id }) => id))} />
         </Card>
-        <ModelCard version={main} label={label} facts={facts} />
+        <ModelCard version={main} facts={facts} />
       </div>
     </>
   )
