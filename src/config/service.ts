@@ -52,6 +52,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     },
     bodyMemoryBytes: env.ANNEAL_BODY_MEMORY_BYTES,
     maxJobFollowers: env.ANNEAL_MAX_JOB_FOLLOWERS,
+    prices: env.ANNEAL_PRICES ?? null,
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     maxRowBytes: env.ANNEAL_MAX_ROW_BYTES,

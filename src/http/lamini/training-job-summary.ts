@@ -2,6 +2,7 @@
 import { datasetDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
+import { costMicros } from '../../domain/prices.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
@@ -31,6 +32,8 @@ export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJ
 function resourceOf(ctx: Ctx, job: DescribedJob) {
   const { args, givenArgs, queue, nodes, trainingSeconds } = job
   const gpus = job.gpus ?? job.modelGpus
+  const { prices } = ctx.deps.settings
+  const time = { trainingSeconds, trainingGpuSeconds: trainingSeconds * gpus * nodes }
   return {
     base_model: job.baseModel,
     finetune_args: args,
@@ -55,8 +58,9 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       count: job.attemptCount,
       newest: newestAttemptOf(job),
       training_seconds: trainingSeconds,
-      gpu_seconds: trainingSeconds * gpus * nodes,
+      gpu_seconds: time.trainingGpuSeconds,
     },
+    ...(prices && { cost: { currency: prices.currency, micros: costMicros(prices, time) } }),
     links: linksOf(ctx, job.id),
     metadata: job.metadata ?? {},
     integrations: (job.trackers ?? []).map(shownIntegration),
