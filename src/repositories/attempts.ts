@@ -51,9 +51,11 @@ export const createAttemptRepository = (db: Connection) => ({
   ): Promise<Attempt> {
     await db.attempt.updateMany({ where: { jobId: attempt.jobId, fencedAt: null }, data: { fencedAt: new Date() } })
     await db.trainingJob.update({ where: { id: attempt.jobId }, data: { currentAttempt: attempt.number } })
-    return plain(
+    const opened = plain(
       await db.attempt.create({ data: { ...attempt, tokenHash: Uint8Array.from(attempt.tokenHash) } }),
     )
+    await notify(db, 'waits')
+    return opened
   },
 
   /**
