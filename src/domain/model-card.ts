@@ -7,6 +7,7 @@ import { loadCode } from './model-card-code.ts'
 import type { ExportFormat } from './model-export.ts'
 import type { DataFile, DataSplit } from './training-job.ts'
 import type { TrainingArgs } from './training-args.ts'
+import type { TrainingMethod } from './training-method.ts'
 
 export type CardFacts = {
   /** The name for people, and the id. */
@@ -20,6 +21,8 @@ export type CardFacts = {
   data: CardData
   learned: Learned | null
   args: TrainingArgs
+  /** Null for supervised fine-tuning. */
+  method: TrainingMethod | null
   /** Names of the arguments that the request gave. */
   givenArgs: readonly string[]
   evaluation: { rows: number; scores: JobScores | null } | null
@@ -100,7 +103,7 @@ function modelIndex({ name, data, evaluation }: Pick<CardFacts, 'name' | 'data' 
   ]
 }
 
-function introduction({ base, parent, args, learned, data }: CardFacts, format: ExportFormat): string {
+function introduction({ base, parent, args, method, learned, data }: CardFacts, format: ExportFormat): string {
   const kind = format === 'adapter' ? 'A LoRA adapter for' : 'A whole model, merged from a LoRA adapter and its base'
   const form = learned === null ? '' : ` on ${learned.form}`
   const from = parent === null ? '' : ` Its training went on from ${inline(parent)}.`
@@ -108,7 +111,7 @@ function introduction({ base, parent, args, learned, data }: CardFacts, format: 
     base.license === undefined
       ? 'The service names no licence of the base.'
       : `The licence of the base is ${inline(base.license)}.`
-  return `${kind} ${inline(publicNameOf(base))}. Method: supervised fine-tuning${form}, by LoRA of rank ${args.r_value}, with the data set ${inline(data.name)}.${from} ${licence}`
+  return `${kind} ${inline(publicNameOf(base))}. Method: ${method?.type ?? 'supervised fine-tuning'}${form}, by LoRA of rank ${args.r_value}, with the data set ${inline(data.name)}.${from} ${licence}`
 }
 
 function dataTable({ data: { name, id, version, rows, hasOwnEvaluation } }: CardFacts): string {
@@ -153,10 +156,11 @@ const scoredOf = (evaluation: CardFacts['evaluation']) =>
 const interval = ({ mean, low, high }: { mean: number; low: number; high: number }) =>
   `${mean.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`
 
-function argumentsOf({ args, givenArgs }: CardFacts): string {
+function argumentsOf({ args, method, givenArgs }: CardFacts): string {
+  const shown = method ? { ...args, method: { type: method.type, hyperparameters: method.hyperparameters } } : args
   const given = givenArgs.map((name) => `\`${name}\``).join(', ')
   const says = given === '' ? 'All are defaults.' : `The request gave ${given}; the others are defaults.`
-  return `${says}\n\n${fenced('json', JSON.stringify(args, null, 2))}`
+  return `${says}\n\n${fenced('json', JSON.stringify(shown, null, 2))}`
 }
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>

@@ -25,6 +25,7 @@ const facts: CardFacts = {
   },
   learned: { form: 'pairs', systemMessage: null },
   args: { ...documentedDefaults, max_steps: 60 },
+  method: null,
   givenArgs: ['max_steps'],
   evaluation: { rows: 10, scores: { exact_match: compared, f1: null } },
   release: '1.2.3',
@@ -111,6 +112,12 @@ suite('the card of a model', () => {
   test('asks a model that learned conversations as a chat, with its system message', () => {
     const { body } = card({ learned: { form: 'conversations', systemMessage: 'Say "hi".\n```\n# no heading' } })
     assert.ok(body.includes('{"role": "system", "content": "Say \\"hi\\".\\n```\\n# no heading"},'))
+  })
+
+  test('names the method of the training with its hyperparameters', () => {
+    const { body } = card({ method: { type: 'dpo', hyperparameters: { beta: 0.2 }, given: ['beta'] } })
+    assert.match(body, /Method: dpo on pairs/)
+    assert.match(body, /"beta": 0\.2/)
   })
 
   test('shows names as what they are, whatever marks are in them', () => {

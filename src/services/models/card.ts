@@ -57,7 +57,8 @@ async function gatherFacts(ctx: Ctx, { reference, model }: NamedModel): Promise<
     data: await dataOf(ctx, job),
     learned: model.learned ?? null,
     args: job.spec.args,
-    givenArgs: job.spec.givenArgs,
+    method: job.spec.method ?? null,
+    givenArgs: [...job.spec.givenArgs, ...(job.spec.method?.given ?? [])],
     evaluation: version && version.evaluatedRows > 0 ? { rows: version.evaluatedRows, scores: version.scores } : null,
     release: settings.release,
   }
