@@ -2,6 +2,9 @@
 import type { CatalogueEntry } from './catalogue.ts'
 import type { ArtifactFile } from './training-job.ts'
 
+/** `adapter`: the LoRA weights alone. `merged`: a whole model. */
+export type ExportFormat = 'adapter' | 'merged'
+
 export const exportStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED'] as const
 /** QUEUED: no program was started yet. */
 export type ExportStatus = (typeof exportStatuses)[number]

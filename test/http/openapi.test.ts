@@ -142,6 +142,7 @@ test('names every route of the contract, with its aliases', () => {
     'delete /v1/models/{name}',
     'put /v1/models/{name}/aliases/{alias}',
     'delete /v1/models/{name}/aliases/{alias}',
+    'get /v1/models/{name}/card',
     'get /v1/models/{name}/download',
     'post /v1/models/{name}/export',
     'get /v1/models/{name}/exports/{export_id}',

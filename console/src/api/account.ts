@@ -42,20 +42,23 @@ export type Used = components['schemas']['Usage']['usage'][number]
 
 const usageEveryMs = 30_000
 
+/** `currency` is absent where the operator has set no prices. */
+export type Usage = { rows: Used[]; currency?: string | undefined }
+
 /** @param from the first day, such as 2026-11-20 */
 export const usageQuery = (from: string, group: UsageGroup | 'day,model') =>
   queryOptions({
     queryKey: ['usage', group, from],
     refetchInterval: usageEveryMs,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Usage> => {
       const rows: Used[] = []
       for (let after: string | null = null; ;) {
-        const page: { usage: Used[]; next: string | null } = await api.GET('/v1/usage', {
+        const page: components['schemas']['Usage'] = await api.GET('/v1/usage', {
           params: { query: { from, group_by: group, limit: 1000, ...(after === null ? {} : { after }) } },
           signal,
         })
         rows.push(...page.usage)
-        if (page.next === null) return rows
+        if (page.next === null) return { rows, currency: page.currency }
         after = page.next
       }
     },

@@ -37,6 +37,14 @@ export function parameters(number: number): string {
 
 export const count = (value: number) => value.toLocaleString('en-US')
 
+/** An amount in millionths of a currency, such as €1.23. Less than a cent keeps its digits. */
+export const money = (micros: number, currency: string) =>
+  (micros / 1e6).toLocaleString('en-US', {
+    style: 'currency',
+    currency,
+    maximumFractionDigits: micros !== 0 && Math.abs(micros) < 10_000 ? 6 : 2,
+  })
+
 export function loss(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–'
   return Math.abs(value) >= 0.001 || value === 0 ? value.toPrecision(4) : value.toExponential(2)

@@ -5,7 +5,7 @@ import { send } from '../api/client.ts'
 import { datasetVersionsQuery } from '../api/data.ts'
 import type { Job } from '../api/job.ts'
 import { bestStep, type Metric } from '../domain/curve.ts'
-import { count, duration, loss, parseTime, percent } from '../domain/format.ts'
+import { count, duration, loss, money, parseTime, percent } from '../domain/format.ts'
 import { isOpen, sentenceOf } from '../domain/job-list.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Figures } from '../ui/figures.tsx'
@@ -88,6 +88,7 @@ export function JobFigures({ job, metrics }: { job: Job; metrics: readonly Metri
       : []),
     ...(!open && step !== undefined ? [['Steps', count(step)] as const] : []),
     [open && job.started_at === null ? 'Waiting for' : 'Elapsed', <Elapsed job={job} />],
+    ...(job.cost ? [[open ? 'Cost so far' : 'Cost', money(job.cost.micros, job.cost.currency)] as const] : []),
     ...(gpu > 0 ? [[open ? 'GPU time so far' : 'GPU time', duration(gpu)] as const] : []),
   ]
   return <Figures figures={figures} />

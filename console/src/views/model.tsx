@@ -115,7 +115,7 @@ function ModelPage({ name, known, models }: { name: string; known: Versions; mod
         <Card title="Lineage">
           <Tree nodes={lineageOf(name, versions)} own={new Set(versions.map(({ model_name: id }) => id))} />
         </Card>
-        <ModelCard version={main} label={label} facts={facts} />
+        <ModelCard version={main} facts={facts} />
       </div>
     </>
   )

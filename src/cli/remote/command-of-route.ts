@@ -39,6 +39,7 @@ export const commandOfRoute: Readonly<Record<string, string>> = {
   'DELETE /v1/models/{name}': 'anneal models delete',
   'PUT /v1/models/{name}/aliases/{alias}': 'anneal models alias',
   'DELETE /v1/models/{name}/aliases/{alias}': 'anneal models unalias',
+  'GET /v1/models/{name}/card': 'anneal models card',
   'GET /v1/models/{name}/download': 'anneal models download',
   'POST /v1/models/{name}/export': 'anneal models export',
   'GET /v1/models/{name}/exports/{export_id}': 'anneal models export',

@@ -488,6 +488,10 @@ export const entries: Record<string, Entry> = {
     about: [({ customName }) => ({ params: { name: customName, alias: 'production' } })],
     invalid: bad({ params: { name: base, alias: 'production' } }),
   },
+  get_model_card: {
+    about: [({ modelName }) => ({ params: { name: modelName } })],
+    invalid: bad({ params: { name: base } }),
+  },
   download_model: {
     about: [({ modelName }) => ({ params: { name: modelName } })],
     invalid: bad({ params: { name: base } }),
