@@ -102,10 +102,9 @@ async function countBytes(page: Page) {
   }
 }
 
-const sumOf = (received: readonly Received[]) => ({
-  requests: received.length,
-  bytes: received.reduce((sum, { bytes }) => sum + bytes, 0),
-})
+function sumOf(received: readonly Received[]) {
+  return { requests: received.length, bytes: received.reduce((sum, { bytes }) => sum + bytes, 0) }
+}
 
 function say(what: string, { bytes, requests }: { bytes: number; requests: number }) {
   console.log(`  ${what}: ${(bytes / 1000).toFixed(1)} kB in ${requests} requests`)
