@@ -10,6 +10,7 @@ import {
 } from '../src/domain/dataset-report.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
+import { methodNameOf } from '../src/domain/training-method.ts'
 import { allExist } from './artifact-files.ts'
 import { columnsOfKey } from './columns-of-key.ts'
 import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
@@ -70,7 +71,7 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
   ): Promise<Found | null> {
     const upload = await storage.stat(spec.dataKey)
     if (!upload) return null
-    const now = { etag: upload.etag, columns }
+    const now = { etag: upload.etag, columns, method: methodNameOf(spec) }
     const known = await database.datasets.report(datasetVersionId)
     const report = known && isReadOf(known, now) ? known : null
     const isSkipping = spec.skipBadRows ?? false

@@ -24,9 +24,11 @@ from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import Origin
 from anneal_runtime.trainer.held_out import HeldOut, Validated
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_args import TrainingArgs
-from anneal_runtime.trainer.training_run import Plan, prepare_run
+from anneal_runtime.trainer.training_run import Plan
 
 MODEL = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
 
@@ -78,7 +80,8 @@ def cost(folder: Path, model: Path, args: TrainingArgs) -> float:
     """Seconds of all validations to a second of the rest of the training loop."""
     device = choose_device()
     clock = time.process_time if device.type == "cpu" else time.perf_counter
-    plan = Plan(args, Origin("bench", "", ""), folder / "train", folder / "held_out", folder, None, None)
+    method, origin = Method.from_json(None), Origin("bench", "", "")
+    plan = Plan(args, method, origin, folder / "train", folder / "held_out", folder, None, None)
     run = prepare_run(plan, load_causal_lm(model, device), lambda _code, _message: None)
     measure, validating = HeldOut.measure, 0.0
 

@@ -5,24 +5,27 @@ import { describeEstimate, type TrainAnswer } from './remote/estimate.ts'
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
 import { fileText, idOption, uploadFile } from './remote/upload-file.ts'
+import { offeredMethods, trainingMethods, type MethodName } from '../domain/method-table.ts'
 import { UsageError } from './usage-error.ts'
 import type { Values } from './command.ts'
 
-/** Supervised fine-tuning. The service knows no other method. */
-const methods = ['sft']
+const methods = offeredMethods.join(', ')
 
 const options = {
   model: { value: 'NAME', says: 'a base model, or a tuned model to train further', required: true },
   dataset: idOption,
   set: {
     value: 'NAME=VALUE',
-    says: 'an argument of the run, such as max_steps=200; may be given several times',
+    says: 'an argument of the run, such as max_steps=200, or a hyperparameter of its method, such as beta=0.2; may be given several times',
     multiple: true,
   },
   ...columnOptions,
   'skip-bad-rows': { says: 'leave out the rows that cannot be read, and train on the others' },
   name: { value: 'TEXT', says: 'your name for the tuned model' },
-  method: { value: 'M', says: `how the model is trained: ${methods.join(', ')} (the default)` },
+  method: {
+    value: 'M',
+    says: `how the model is trained: ${methods}; supervised is the default, and sft its other name`,
+  },
   'eval-data': {
     value: 'FILE',
     says: 'a file of rows to evaluate on (default: some rows of the data are set aside)',
@@ -76,18 +79,37 @@ type Given = Values<typeof options>
 const isEstimate = (answer: TrainAnswer): answer is Extract<TrainAnswer, { dry_run: true }> => 'dry_run' in answer
 
 /** Finds what is wrong before anything is uploaded. */
-function refuseWrongUse(file: string | undefined, { dataset, method = 'sft', watch, 'dry-run': isDry }: Given) {
+function refuseWrongUse(file: string | undefined, { dataset, method, watch, 'dry-run': isDry }: Given) {
   if (file === undefined && dataset === undefined)
     throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
-  if (!methods.includes(method))
-    throw new UsageError(`--method takes ${methods.join(', ')}, not "${method}": the service has no other method yet.`)
+  methodNamed(method)
   if (isDry && watch) throw new UsageError('A dry run starts no job: leave --watch out.')
+}
+
+function methodNamed(text = 'supervised'): MethodName {
+  const name = offeredMethods.find((each) => each === (text === 'sft' ? 'supervised' : text))
+  if (!name) throw new UsageError(`--method takes ${methods}, not "${text}".`)
+  return name
+}
+
+/** The arguments of the run, and the method with its own. */
+function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>) {
+  const type = methodNamed(method)
+  const knobs = trainingMethods[type].hyperparameters
+  const pairs = set.map((text) => parsePair('--set', text)).map(([key, text]) => [key, valueOf(text)] as const)
+  const isKnob = ([name]: (typeof pairs)[number]) => Object.hasOwn(knobs, name)
+  const hyperparameters = Object.fromEntries(pairs.filter(isKnob))
+  return {
+    finetune_args: Object.fromEntries(pairs.filter((pair) => !isKnob(pair))),
+    ...(type !== 'supervised' && { method: { type, [type]: { hyperparameters } } }),
+  }
 }
 
 /** The body without the data. */
 const settingsOf = ({
   model,
-  set = [],
+  set,
+  method,
   name,
   graders,
   gpus,
@@ -96,9 +118,7 @@ const settingsOf = ({
   'skip-bad-rows': skip,
 }: Given) => ({
   model_name: model,
-  finetune_args: Object.fromEntries(
-    set.map((text) => parsePair('--set', text)).map(([key, text]) => [key, valueOf(text)]),
-  ),
+  ...argumentsOf({ method, set }),
   custom_model_name: name,
   ...(gpus !== undefined && { gpu_config: { gpus: gpuCount(gpus) } }),
   ...(graders !== undefined && { evaluation: { graders: graders.split(',').map((each) => each.trim()) } }),

@@ -35,13 +35,6 @@ export function readDatasetRow(value: unknown, unread: string[] = []): DatasetRo
 const textsOf = ({ input, output, conversation }: DatasetRow) =>
   conversation ? conversation.messages.map(({ content }) => content) : [input, output]
 
-/** Reads one row. `unread` gets the names of fields that hold something and are not read. */
-export type ReadRow = (value: unknown, unread?: string[]) => DatasetRow | RowProblem
-
-/** @param columns null where the names of the fields say what they hold */
-export const rowReaderOf = (columns: Columns | null): ReadRow =>
-  columns === null ? readDatasetRow : (value) => readColumns(value, columns)
-
 /** Reads a row whose columns have names of their own. */
 export function readColumns(value: unknown, { input, output }: Columns): DatasetRow | RowProblem {
   if (!isObject(value)) return noObject

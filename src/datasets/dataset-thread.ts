@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import type { DatasetLimits } from './dataset-limits.ts'
@@ -18,7 +19,7 @@ export type DatasetSettings = { config: StorageConfig; tokenizers: Tokenizers; l
 
 export type DatasetTask =
   | ({ kind: 'prepare' } & DataOfJob)
-  | { kind: 'check'; key: string; model: string; columns: Columns | null }
+  | { kind: 'check'; key: string; model: string; columns: Columns | null; method?: MethodName }
   | ({ kind: 'sample' } & Sample)
   | ({ kind: 'map' } & Mapping)
   | ({ kind: 'join' } & PartsToJoin)

@@ -1,6 +1,7 @@
 // Works on data sets in threads, because a gigabyte of rows would block the event loop.
 import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
@@ -64,7 +65,10 @@ export function createDatasetValidator(
       inThread(accountId, { kind: 'join', ...parts }, signal) as Promise<JoinedParts>,
     /** @param check `model`: the base model whose tokens are counted @returns null when no object has this key */
     check: (
-      { accountId, ...check }: { accountId: string; key: string; model: string; columns: Columns | null },
+      {
+        accountId,
+        ...check
+      }: { accountId: string; key: string; model: string; columns: Columns | null; method?: MethodName },
       signal?: AbortSignal,
     ) => inThread(accountId, { kind: 'check', ...check }, signal) as Promise<DatasetReport | null>,
     /** @returns null when no object has this key */

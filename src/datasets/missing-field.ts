@@ -13,7 +13,7 @@ import { listed } from './shown-names.ts'
 /** Names what is missing in a row that has no prompt, no answer, or neither. */
 export function missingField(row: Record<string, unknown>, { known, others }: RowFields): RowProblem {
   const has = (name: FieldName) => !isAbsent(known.get(name)?.value)
-  const compared = known.get('chosen') ?? known.get('rejected')
+  const compared = known.get('chosen') ?? known.get('rejected') ?? known.get('preferred_output')
   if (compared && !isAbsent(compared.value)) return { field: compared.key, reason: comparison }
   if (known.size === 0 && others.length > 0) return { field: 'row', reason: `has no text to learn: ${advice(row)}` }
   const alone = known.size === 1 ? known.values().next().value : undefined
@@ -36,7 +36,7 @@ export function missingField(row: Record<string, unknown>, { known, others }: Ro
 }
 
 const comparison =
-  'is one of two answers to compare, and training learns a single answer: put the better one into completion'
+  'is one of two answers to compare, which the method dpo learns from. This method learns a single answer: put the better one into completion'
 
 /** Names what is missing in a file whose columns have names of their own. */
 export const missingColumn = (row: Record<string, unknown>, field: string): RowProblem => ({

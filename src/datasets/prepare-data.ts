@@ -11,13 +11,17 @@ import {
 } from '../domain/dataset-report.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
+import type { MethodName } from '../domain/method-table.ts'
+import { methodNameOf } from '../domain/training-method.ts'
 import type { Storage } from '../storage/storage.ts'
 import { validateRows, fingerprint } from './validate-rows.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits, type LimitWatch } from './dataset-limits.ts'
-import { isProblem, rowReaderOf, type DatasetRow } from './dataset-row.ts'
+import { isProblem, type DatasetRow } from './dataset-row.ts'
+import { createJudgementCount } from './judgement-count.ts'
 import { createSystemMessageVote } from './learned-form.ts'
 import { readDataset } from './read-dataset.ts'
+import { rowReaderOf } from './row-reader.ts'
 import { createEvaluationSelection } from './select-evaluation-rows.ts'
 import type { Tokenizers } from './token-sample.ts'
 import { openLineWriter, openRowWriter } from './write-rows.ts'
@@ -28,7 +32,7 @@ const evaluatedTrainingRows = 10
 
 export type DataOfJob = {
   jobId: number
-  spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey' | 'baseModel' | 'skipBadRows'>
+  spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey' | 'baseModel' | 'skipBadRows' | 'method'>
   columns: Columns | null
   evaluationColumns: Columns | null
 }
@@ -38,7 +42,7 @@ export type CheckedData = { prepared: PreparedData; report: DatasetReport; evalu
 type PrepareSettings = { limits: DatasetLimits; tokenizers: Tokenizers }
 
 /** Work on the data of one job, within its limits. */
-type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch }
+type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch; method: MethodName }
 
 /**
  * May run twice: each call writes under its own keys.
@@ -49,7 +53,8 @@ export async function prepareData(
   { jobId, spec, columns, evaluationColumns }: DataOfJob,
   { limits, tokenizers }: PrepareSettings,
 ): Promise<CheckedData> {
-  const work: Work = { storage, limits, watch: createLimitWatch(limits) }
+  const method = methodNameOf(spec)
+  const work: Work = { storage, limits, watch: createLimitWatch(limits), method }
   const unique = randomUUID()
   const key = (name: string) => storageKeys.prepared(jobId, unique, name)
   const pinned = key('source')
@@ -57,16 +62,18 @@ export async function prepareData(
     const uploaded = await pin(storage, spec.dataKey, pinned)
     const selection = createEvaluationSelection()
     const systemMessages = createSystemMessageVote()
+    const judgements = createJudgementCount()
     const isSkipping = spec.skipBadRows ?? false
     const rows = await validateRows(await open(storage, pinned, trainingData), {
-      ...{ limits, watch: work.watch, columns, isSkipping },
+      ...{ limits, watch: work.watch, columns, method, isSkipping },
       use(row, print) {
         selection.add(print)
+        judgements.add(row)
         systemMessages.add(row)
       },
     })
     const report = rows.report(uploaded, { model: spec.baseModel.name, tokenizers })
-    const problem = trainingDataProblem(report, { isSkipping })
+    const problem = trainingDataProblem(report, { isSkipping }) ?? (method === 'kto' ? judgements.problem() : null)
     if (problem !== null) throw new DatasetInvalidError(problem, report)
     const setAside = spec.evaluationKey === null ? selection.selected() : new Set<string>()
     const { evaluationKey } = spec
@@ -74,7 +81,11 @@ export async function prepareData(
     const use = (row: DatasetRow) => systemMessages.confirm(row)
     const input = { pinned, columns, setAside, given, hasBadRows: report.badRowCount > 0, key, use }
     const { files, evaluation } = await split(work, input)
-    const read = { sourceEtag: uploaded.etag, reader: rowReader, ...(columns && { columns }) }
+    const read = {
+      ...{ sourceEtag: uploaded.etag, reader: rowReader },
+      ...(columns && { columns }),
+      ...(spec.method && { method }),
+    }
     const learned = report.form && { form: report.form, systemMessage: systemMessages.winner() }
     return { prepared: { ...files, ...read, ...(learned && { learned }) }, report, evaluation }
   } finally {
@@ -173,11 +184,11 @@ type EachInput = {
 
 /** Reads a file whose rows were validated before. @throws DatasetInvalidError at a limit */
 async function eachRow(
-  { storage, limits, watch }: Work,
+  { storage, limits, watch, method }: Work,
   { key, name, columns, skip, writtenBytes }: EachInput,
   use: (row: DatasetRow) => Promise<void> | undefined,
 ) {
-  const read = rowReaderOf(columns)
+  const read = rowReaderOf(columns, method)
   for await (const batch of readDataset(await open(storage, key, name), limits.unpackedBytes))
     for (const raw of batch) {
       const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)

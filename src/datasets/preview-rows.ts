@@ -11,10 +11,11 @@ import type {
 } from '../domain/dataset-report.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
-import { isProblem, readColumns, rowReaderOf, type Conversation, type DatasetRow, type ReadRow } from './dataset-row.ts'
+import { isProblem, readColumns, type Conversation, type DatasetRow } from './dataset-row.ts'
 import { proposeColumns } from './propose-columns.ts'
 import type { RawRow } from './raw-row.ts'
 import { readDataset } from './read-dataset.ts'
+import { rowReaderOf, type ReadRow } from './row-reader.ts'
 import { isObject } from './row-fields.ts'
 import { loadTokenizer, tokenizerOf, type TokenizerSource, type Tokenizers } from './token-sample.ts'
 

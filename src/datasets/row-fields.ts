@@ -20,7 +20,7 @@ const listedParts = ['history', 'tools', 'functions'] as const
 /** Parts of what an answer follows. To leave one out changes the meaning of a row. */
 const partNames = ['system', 'instruction', 'context', ...listedParts] as const
 /** Two answers to compare. Other methods of training learn from them. */
-const comparedNames = ['chosen', 'rejected'] as const
+const comparedNames = ['chosen', 'rejected', 'preferred_output', 'non_preferred_output'] as const
 
 const allNames = [...answerNames, ...promptNames, ...listNames, ...partNames, ...comparedNames, 'text'] as const
 export type FieldName = (typeof allNames)[number]

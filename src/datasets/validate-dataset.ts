@@ -1,4 +1,5 @@
 import type { Columns, DatasetReport } from '../domain/dataset-report.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import type { Storage } from '../storage/storage.ts'
 import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
 import { validateRows } from './validate-rows.ts'
@@ -7,12 +8,13 @@ import type { Tokenizers } from './token-sample.ts'
 /** @returns null when no object has this key */
 export async function validateDataset(
   storage: Storage,
-  { key, model, columns }: { key: string; model: string; columns: Columns | null },
+  { key, model, columns, method }: { key: string; model: string; columns: Columns | null; method?: MethodName },
   { limits, tokenizers }: { limits: DatasetLimits; tokenizers: Tokenizers },
 ): Promise<DatasetReport | null> {
   const object = await storage.stat(key)
   const file = object && (await storage.read(key))
   if (!file) return null
-  const rows = await validateRows(file as AsyncIterable<Buffer>, { limits, watch: createLimitWatch(limits), columns })
+  const watch = createLimitWatch(limits)
+  const rows = await validateRows(file as AsyncIterable<Buffer>, { limits, watch, columns, method })
   return rows.report(object, { model, tokenizers })
 }

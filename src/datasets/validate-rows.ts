@@ -1,27 +1,32 @@
 // Validates a data set: reads, counts and measures every row, in constant memory.
 import { hash } from 'node:crypto'
 import { rowReader, type BadRow, type Columns, type DatasetReport } from '../domain/dataset-report.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import { createBadRowGroups } from './bad-row-groups.ts'
-import { isProblem, rowReaderOf, type DatasetRow } from './dataset-row.ts'
+import { isProblem, type DatasetRow } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
 import { createFormCount } from './learned-form.ts'
 import type { RawRow } from './raw-row.ts'
+import { rowReaderOf } from './row-reader.ts'
 import { readDataset } from './read-dataset.ts'
 import { createTokenSample, tokenizerOf, type Tokenizers } from './token-sample.ts'
 import { createUnreadFields } from './unread-fields.ts'
 
 const maxListedBadRows = 100
 
-/** Equal rows have equal fingerprints: 128 bits in hex. */
-export const fingerprint = ({ input, output }: DatasetRow) =>
-  hash('sha256', `${input.length}:${input}${output}`, 'hex').slice(0, 32)
+/**
+ * Equal rows have equal fingerprints: 128 bits in hex. Rows of answers are equal if their prompts are, so that no prompt is both
+ * trained and evaluated on.
+ */
+export const fingerprint = ({ input, output, answers }: DatasetRow) =>
+  hash('sha256', `${input.length}:${input}${answers ? '' : output}`, 'hex').slice(0, 32)
 
 type RowValidation = ReturnType<typeof createRowValidation>
 
-function createRowValidation(columns: Columns | null) {
-  const read = rowReaderOf(columns)
+function createRowValidation(columns: Columns | null, method: MethodName) {
+  const read = rowReaderOf(columns, method)
   const badRows: BadRow[] = []
   const badRowGroups = createBadRowGroups()
   let unreadRest: BadRow | null = null
@@ -68,6 +73,7 @@ function createRowValidation(columns: Columns | null) {
     report: (of: { etag: string; sizeBytes: number }, { model, tokenizers }: Counting = notCounted): DatasetReport => ({
       ...of,
       ...(columns && { columns }),
+      ...(method !== 'supervised' && { method }),
       reader: rowReader,
       rowCount,
       badRowCount,
@@ -95,6 +101,8 @@ type Reading = {
   limits: DatasetLimits
   watch: LimitWatch
   columns: Columns | null
+  /** The method that the rows are for; supervised when absent. */
+  method?: MethodName | undefined
   /** Whether good rows are used although others are bad. */
   isSkipping?: boolean
   /** Gets the good rows before the first bad one, or all of them. Reading waits for its promise. */
@@ -104,9 +112,9 @@ type Reading = {
 /** Reads the file once and reports all bad rows. Stops at the limit of time, which counts as a bad row. */
 export async function validateRows(
   file: AsyncIterable<Buffer>,
-  { limits, watch, columns, use, isSkipping = false }: Reading,
+  { limits, watch, columns, method = 'supervised', use, isSkipping = false }: Reading,
 ): Promise<RowValidation> {
-  const check = createRowValidation(columns)
+  const check = createRowValidation(columns, method)
   for await (const batch of readDataset(file, limits.unpackedBytes)) {
     for (const raw of batch) {
       const good = check.add(raw)

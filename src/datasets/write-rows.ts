@@ -3,20 +3,42 @@ import { PassThrough } from 'node:stream'
 import { messageOnWire } from '../domain/chat.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { DatasetRow } from './dataset-row.ts'
+import type { Answer, DatasetRow } from './read-row.ts'
 
 const batchCharacters = 128 * 1024
 
 /** A conversation is written once, with the positions of the answers to learn. runtime/anneal_runtime/trainer/rows.py reads it. */
-export const lineOf = ({ input, output, conversation }: DatasetRow) =>
+export const lineOf = ({ input, output, conversation }: Omit<DatasetRow, 'answers'>) =>
   JSON.stringify(
     conversation ? { ...conversation, messages: conversation.messages.map(messageOnWire) } : { input, output },
   )
 
+/** The lines of a row: one, or one for each judged answer. runtime/anneal_runtime/trainer/answer_rows.py reads those of answers. */
+export function linesOf({ answers, ...row }: DatasetRow): string[] {
+  if (!answers) return [lineOf(row)]
+  const { input, conversation } = row
+  const asked = conversation
+    ? { ...conversation, learned: undefined, messages: conversation.messages.slice(0, -1).map(messageOnWire) }
+    : { input }
+  const [first, second] = answers.list
+  if (answers.areCompared && first && second)
+    return [JSON.stringify({ ...asked, chosen: onWire(first), rejected: onWire(second) })]
+  return answers.list.map((answer) => JSON.stringify({ ...asked, answer: onWire(answer), label: answer.isGood }))
+}
+
+const onWire = ({ said }: Answer) => (typeof said === 'string' ? said : [messageOnWire(said)])
+
 /** Writes rows as JSON Lines to an object and hashes them. The object exists only after `close`. */
 export function openRowWriter(storage: Storage, key: string) {
   const writer = openLineWriter(storage, key)
-  return { ...writer, write: (row: DatasetRow) => writer.write(lineOf(row)) }
+  return {
+    ...writer,
+    /** @returns a promise as below */
+    write: (row: DatasetRow) =>
+      linesOf(row)
+        .map((line) => writer.write(line))
+        .at(-1),
+  }
 }
 
 /** Writes lines, which hold no line end. */

@@ -1,5 +1,6 @@
 // The result of validating a data set.
 import type { LearnedForm } from './learned.ts'
+import type { MethodName } from './method-table.ts'
 
 export type LengthPercentiles = { p50: number; p90: number; p99: number; max: number }
 
@@ -35,6 +36,8 @@ export const rowReader = 4
 export type DatasetReport = {
   /** `rowReader` of the release that made the report. */
   reader: number
+  /** The method that the rows were read for; supervised when absent. */
+  method?: MethodName
   /** The object store's ETag of the checked bytes. */
   etag: string
   /** The columns that were read; absent where the names of the fields say what they hold. */
@@ -123,12 +126,13 @@ export type RowPreview = {
   next: number | null
 }
 
-/** Whether a report or prepared rows tell what reading this upload would give. */
+/** Whether a report or prepared rows tell what reading this upload would give, for a method or for any (null). */
 export const isReadOf = (
-  found: Pick<DatasetReport, 'etag' | 'reader' | 'columns'>,
-  { etag, columns }: { etag: string; columns: Columns | null },
+  found: Pick<DatasetReport, 'etag' | 'reader' | 'columns' | 'method'>,
+  { etag, columns, method }: { etag: string; columns: Columns | null; method: MethodName | null },
 ): boolean =>
   found.etag === etag &&
+  (method === null || (found.method ?? 'supervised') === method) &&
   found.reader === rowReader &&
   found.columns?.input === columns?.input &&
   found.columns?.output === columns?.output

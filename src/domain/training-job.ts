@@ -8,6 +8,8 @@ import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
+import type { MethodName } from './method-table.ts'
+import type { TrainingMethod } from './training-method.ts'
 import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
 
 /** Frozen when the job is accepted. */
@@ -22,6 +24,8 @@ export type TrainingSpec = {
   dataKey: string
   /** Key of the caller's evaluation rows; null evaluates on rows that the preparation sets aside. */
   evaluationKey: string | null
+  /** How the model is trained; absent for the method supervised. */
+  method?: TrainingMethod
   /** Bad training rows are left out. A bad row fails the job when absent. */
   skipBadRows?: true
   /** How the model is evaluated; absent fields have their defaults. */
@@ -65,6 +69,8 @@ export type PreparedData = {
   columns?: Columns
   /** ETag of the upload that the rows come from. */
   sourceEtag: string
+  /** The method that the rows are for; supervised when absent. */
+  method?: MethodName
   /** `rowReader` of the release that read them. */
   reader: number
   /** Absent in those of older releases. */
@@ -179,6 +185,8 @@ export type TrainingStep = {
   valid_loss?: number | undefined
   valid_token_accuracy?: number | undefined
   valid_rows?: number | undefined
+  /** Figures that only some methods of training have, by their names in TRL. */
+  series?: Record<string, number> | undefined
 }
 
 export type ArtifactKind = 'checkpoint' | 'model'

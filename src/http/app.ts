@@ -19,6 +19,7 @@ import { dataSetRoutes } from './anneal/data-sets.ts'
 import { embeddingRoutes } from './lamini/embeddings.ts'
 import { keyRoutes } from './anneal/keys.ts'
 import { limitRoutes } from './anneal/limits.ts'
+import { trainingMethodRoutes } from './anneal/training-methods.ts'
 import { modelExportRoutes } from './anneal/model-exports.ts'
 import { modelNameRoutes } from './anneal/model-names.ts'
 import { evaluationRoutes } from './anneal/evaluations.ts'
@@ -53,6 +54,7 @@ export const publicRoutes = [
   ...inChapter('Data', [...dataRoutes, ...dataSetRoutes, ...storedDataRoutes]),
   ...inChapter('Training', [
     ...trainRoutes,
+    ...trainingMethodRoutes,
     // Before the routes of one job: Express would take "briefs" for an id.
     ...jobBriefRoutes,
     ...trainingJobRoutes,

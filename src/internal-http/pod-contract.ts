@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { exitCodes } from '../domain/attempt-cause.ts'
 import { documentedDefaults } from '../domain/training-args.ts'
+import { methodDefaults } from '../domain/method-table.ts'
 import { artifactRoutes } from './routes/artifacts.ts'
 import { attemptRoutes } from './routes/attempt.ts'
 import { exportRoutes } from './routes/exports.ts'
@@ -15,7 +16,12 @@ export function podContract(): string {
     ({ name, path, body = z.object({}), response }) =>
       [name, { path, request: jsonSchema(body), answer: jsonSchema(response) }] as const,
   )
-  const contract = { exit_codes: exitCodes, default_args: documentedDefaults, calls: Object.fromEntries(calls) }
+  const contract = {
+    exit_codes: exitCodes,
+    default_args: documentedDefaults,
+    methods: methodDefaults,
+    calls: Object.fromEntries(calls),
+  }
   return `${JSON.stringify(contract, null, 2)}\n`
 }
 

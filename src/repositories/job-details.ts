@@ -5,6 +5,7 @@ import type { PastJob } from '../domain/training-estimate.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { TrackerRequest } from '../domain/tracker.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
+import type { TrainingMethod } from '../domain/training-method.ts'
 import { nameColumns } from './name-columns.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 import { waitingLine } from './waiting-line.ts'
@@ -21,6 +22,7 @@ export type JobDetails = Pick<
     args: TrainingArgs
     /** Names of the arguments that the request gave. */
     givenArgs: string[]
+    method: TrainingMethod | null
     metadata: Record<string, string> | null
     trackers: TrackerRequest[] | null
     /** GPUs of each node when the request names none. */
@@ -104,15 +106,17 @@ function detailsOf({
   return { ...job, newestAttempt }
 }
 
-/** A stored step as JSON, without the columns that are no series. */
-export const metricOf = (table: string) => `to_jsonb(${table}) - '{job_id,attempt,at,sequence}'::text[]`
+/** A stored step as JSON: the columns that are series, and the series of the method beside them. */
+export const metricOf = (table: string) =>
+  `(to_jsonb(${table}) - '{job_id,attempt,at,sequence,series}'::text[]) || coalesce(${table}.series, '{}')`
 
 const describeJobs: Statement = {
   name: 'describe-jobs',
   text: `
     select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
       j.created_at as "createdAt", j.finished_at as "finishedAt", ${nameColumns()},
-      j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'metadata' as metadata,
+      j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'method' as method,
+      j.spec->'metadata' as metadata,
       j.spec->'trackers' as trackers,
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
       coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",

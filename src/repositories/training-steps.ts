@@ -18,19 +18,19 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
     const column = <K extends keyof TrainingStep>(name: K) => steps.map((each) => each[name] ?? null)
     await db.$executeRaw`
       insert into training_steps (job_id, attempt, step, loss, learning_rate, epoch, iter_time, flops, remaining_time,
-        tokens, grad_norm, tokens_per_second, valid_loss, valid_token_accuracy, valid_rows, token_accuracy)
+        tokens, grad_norm, tokens_per_second, valid_loss, valid_token_accuracy, valid_rows, token_accuracy, series)
       select ${jobId}::int, ${attempt}::int, * from unnest(
         ${column('step')}::int[], ${column('loss')}::float8[], ${column('learning_rate')}::float8[], ${column('epoch')}::float8[],
         ${column('iter_time')}::float8[], ${column('flops')}::float8[], ${column('remaining_time')}::float8[],
         ${column('tokens')}::int8[], ${column('grad_norm')}::float8[], ${column('tokens_per_second')}::float8[],
         ${column('valid_loss')}::float8[], ${column('valid_token_accuracy')}::float8[], ${column('valid_rows')}::int[],
-        ${column('token_accuracy')}::float8[])
+        ${column('token_accuracy')}::float8[], ${column('series').map((series) => series && JSON.stringify(series))}::text[]::jsonb[])
       on conflict (job_id, step) do update set
         attempt = excluded.attempt, loss = excluded.loss, learning_rate = excluded.learning_rate, epoch = excluded.epoch,
         iter_time = excluded.iter_time, flops = excluded.flops, remaining_time = excluded.remaining_time,
         tokens = excluded.tokens, grad_norm = excluded.grad_norm, tokens_per_second = excluded.tokens_per_second,
         valid_loss = excluded.valid_loss, valid_token_accuracy = excluded.valid_token_accuracy,
-        valid_rows = excluded.valid_rows, token_accuracy = excluded.token_accuracy, at = now()`
+        valid_rows = excluded.valid_rows, token_accuracy = excluded.token_accuracy, series = excluded.series, at = now()`
   },
 
   /** Deletes the steps after the checkpoint from which an attempt starts. */
@@ -110,7 +110,7 @@ const findSteps: Statement = {
   name: 'find-steps',
   text: `
     select loss, learning_rate, epoch, iter_time, flops, remaining_time, step, valid_loss, valid_token_accuracy, valid_rows,
-      token_accuracy
+      token_accuracy, series
     from training_steps where job_id = $1::int and step = any($2::int[]) order by step`,
 }
 

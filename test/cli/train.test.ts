@@ -56,7 +56,9 @@ test('a dry run sends every option, prints the estimate, and tells the warnings'
       '--name',
       'mine',
       '--method',
-      'sft',
+      'dpo',
+      '--set',
+      'beta=0.2',
       '--eval-data',
       file,
       '--dry-run',
@@ -75,6 +77,7 @@ test('a dry run sends every option, prints the estimate, and tells the warnings'
     model_name: 'm',
     dataset_id: 'rows',
     finetune_args: { learning_rate: 0.1 },
+    method: { type: 'dpo', dpo: { hyperparameters: { beta: 0.2 } } },
     custom_model_name: 'mine',
     gpu_config: { gpus: 2 },
     evaluation: { graders: ['f1', 'bleu'] },
@@ -88,7 +91,7 @@ test('a dry run sends every option, prints the estimate, and tells the warnings'
 test('wrong options are refused before anything is uploaded', async () => {
   const before = asked.length
   for (const [args, says] of [
-    [['--method', 'dpo'], /--method takes sft, not "dpo"/],
+    [['--method', 'ppo'], /--method takes supervised, dpo, kto, not "ppo"/],
     [['--dry-run', '--watch'], /A dry run starts no job/],
     [['--gpus', 'two'], /--gpus takes a whole number/],
     [['--metadata', 'team'], /--metadata takes NAME=VALUE/],

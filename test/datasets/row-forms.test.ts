@@ -80,7 +80,7 @@ for (const [row, input, output, names = []] of read)
 const second = (prompt: string) => `is a second answer, to "${prompt}": make two rows, or take both fields out`
 const beside = (field: string) => `is not read beside ${field}: put its text there, or take the field out`
 const compared =
-  'is one of two answers to compare, and training learns a single answer: put the better one into completion'
+  'is one of two answers to compare, which the method dpo learns from. This method learns a single answer: put the better one into completion'
 const refused: [row: object, field: string, reason: string][] = [
   [{ input: 'a', output: 'b', prompt: 'c', completion: 'd' }, 'completion', second('prompt')],
   [{ messages: chat, input: 'x', output: 'y' }, 'output', second('input')],

@@ -112,6 +112,7 @@ test('names every route of the contract, with its aliases', () => {
     'post /v1/lamini/delete_data',
     'post /v1/train',
     'post /v1/precise_train',
+    'get /v1/train/methods',
     'get /v1/train/jobs',
     'get /v1/train/jobs/briefs',
     'post /v1/train/jobs/cancel',

@@ -304,6 +304,7 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   nodes: 1,
   args: documentedDefaults,
   givenArgs: [],
+  method: null,
   metadata: null,
   trackers: null,
   modelGpus: 0,

@@ -62,6 +62,11 @@ test('a single job has the documented fields, its history as JSON text', async (
     base_model: 'tiny',
     finetune_args: { ...args, eval_steps: 10 },
     finetune_args_defaults: Object.keys(args).filter((name) => name !== 'max_steps'),
+    method: {
+      type: 'supervised',
+      supervised: { hyperparameters: { n_epochs: 'auto', batch_size: 2, learning_rate_multiplier: 1 } },
+      defaulted: [],
+    },
     gpu_config: { gpus: 2, nodes: 1 },
     created_at: '2026-11-20T10:00:00.123000',
     started_at: '2026-11-20T10:00:05.000000',
@@ -206,7 +211,7 @@ test('the list is filtered by metadata, and its link keeps the filter', async ()
 })
 
 test('metrics come in pages, with every stored series', async () => {
-  const stored = [10, 20, 30].map((at) => ({ step: at, loss: 1 / at, perplexity: 2 }))
+  const stored = [10, 20, 30].map((at) => ({ step: at, loss: 1 / at, tokens: 2, 'rewards/margins': 3 }))
   const edge = await startPublic({
     database: {
       trainingJobs: { find: () => Promise.resolve(trainingJob()) },
@@ -220,7 +225,8 @@ test('metrics come in pages, with every stored series', async () => {
   const first = await page('?limit=2')
   assert.deepEqual([first.metrics.map((each: { step: number }) => each.step), first.next], [[10, 20], 20])
   assert.equal(first.metrics[0].valid_loss, null)
-  assert.equal(first.metrics[0].perplexity, 2)
+  // Those of the method are together, under their names in TRL.
+  assert.deepEqual([first.metrics[0].tokens, first.metrics[0].series], [2, { 'rewards/margins': 3 }])
   const last = await page('?since_step=20')
   assert.deepEqual([last.metrics.map((each: { step: number }) => each.step), last.next], [[30], null])
 })

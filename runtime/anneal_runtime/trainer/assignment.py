@@ -37,6 +37,8 @@ class Assignment:
     base_model: BaseModel
     spec_hash: str
     args: dict[str, Any]
+    # None for the method supervised.
+    method: dict[str, Any] | None
     train: RemoteFile
     evaluation: RemoteFile
     evaluation_split: str
@@ -69,6 +71,7 @@ class Assignment:
             base_model=BaseModel(base["name"], base["source"], base["sha256"]),
             spec_hash=raw["spec_hash"],
             args=raw["args"],
+            method=raw.get("method"),
             train=RemoteFile.from_json(raw["data"]["train"], "train.jsonl"),
             evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl"),
             evaluation_split=evaluation["split"],

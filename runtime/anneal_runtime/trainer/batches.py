@@ -11,15 +11,18 @@ from collections.abc import Sequence
 class RowOrder:
     """Every epoch visits each row once, in an order of its own; the last step of an epoch may be smaller."""
 
-    def __init__(self, row_count: int, rows_per_step: int, seed: int) -> None:
+    def __init__(self, row_count: int, rows_per_step: int, seed: int, *, updates_per_batch: int = 1) -> None:
+        """`updates_per_batch` steps in a row see the same rows."""
         self._row_count, self._rows_per_step, self._seed = row_count, rows_per_step, seed
-        self.steps_per_epoch = -(-row_count // rows_per_step)
+        self._updates_per_batch = updates_per_batch
+        self._batches_per_epoch = -(-row_count // rows_per_step)
+        self.steps_per_epoch = self._batches_per_epoch * updates_per_batch
         self._epoch = -1
         self._order: list[int] = []
 
     def rows_of(self, step: int) -> list[int]:
         """Row numbers of a step, counted from 0."""
-        epoch, within = divmod(step, self.steps_per_epoch)
+        epoch, within = divmod(step // self._updates_per_batch, self._batches_per_epoch)
         if epoch != self._epoch:
             self._epoch, self._order = epoch, list(range(self._row_count))
             random.Random(f"{self._seed}:{epoch}").shuffle(self._order)

@@ -37,8 +37,8 @@ class RunState:
     # Sum of the losses of the steps since the newest validation, and their number.
     window_loss: float = 0.0
     window_steps: int = 0
-    # Loss, gradient norm and token accuracy of the newest step, if its validation is still due.
-    unreported: tuple[float, float, float] | None = None
+    # Loss, gradient norm and series of the newest step, if its validation is still due.
+    unreported: tuple[float, ...] | None = None
     trend: Trend = field(default_factory=Trend)
 
 

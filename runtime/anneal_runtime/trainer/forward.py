@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.functional import cross_entropy
 
+from anneal_runtime.trainer.batches import plan_microbatches
+from anneal_runtime.trainer.memory import in_parts
 from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows
 
 if TYPE_CHECKING:
@@ -28,6 +31,14 @@ class Microbatch:
     tokens: torch.Tensor
     positions: torch.Tensor
     targets: torch.Tensor
+
+
+@dataclass(frozen=True)
+class TokenLogps:
+    """[sequences, positions]: the log-probability of each learned token at the position that predicts it, else 0."""
+
+    values: torch.Tensor
+    is_learned: torch.Tensor
 
 
 class ForwardPass:
@@ -59,6 +70,37 @@ class ForwardPass:
         if len(logits) != len(batch.targets):  # a model whose output layer could not be told
             logits = logits.index_select(0, batch.positions)
         return logits.float()
+
+    def token_logps(self, rows: EncodedRows, sequences: list[int]) -> TokenLogps:
+        batch = self.collate(rows, sequences)
+        logps = -cross_entropy(self.logits(batch), batch.targets, reduction="none")
+        values = logps.new_zeros(batch.tokens.numel()).index_copy(0, batch.positions, logps)
+        is_learned = torch.zeros_like(values, dtype=torch.bool).index_fill(0, batch.positions, True)
+        return TokenLogps(values.view_as(batch.tokens), is_learned.view_as(batch.tokens))
+
+    def answer_logps(self, rows: EncodedRows, sequences: list[int]) -> torch.Tensor:
+        """Sums over the learned tokens of each sequence, without gradient and without dropout."""
+        return torch.stack([logps.sum() for logps in self.answer_token_logps(rows, sequences)])
+
+    def answer_token_logps(self, rows: EncodedRows, sequences: list[int]) -> list[torch.Tensor]:
+        """Of the learned tokens of each sequence, without gradient and without dropout."""
+        found: dict[int, torch.Tensor] = {}
+
+        def run(part: list[int]) -> None:
+            tokens = self.token_logps(rows, part)
+            for sequence, logps, learned in zip(part, tokens.values, tokens.is_learned, strict=True):
+                found[sequence] = logps[learned]
+
+        lengths = [rows.length(sequence) for sequence in sequences]
+        was_training = self._model.training
+        self._model.eval()
+        try:
+            with torch.no_grad():
+                for group in plan_microbatches(lengths, COMFORTABLE_TOKENS[self.device.type], self.overhead_tokens):
+                    in_parts([sequences[position] for position in group], run, self.device)
+        finally:
+            self._model.train(was_training)
+        return [found[sequence] for sequence in sequences]
 
     def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         if self.device.type == "cuda":

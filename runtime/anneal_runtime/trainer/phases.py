@@ -13,14 +13,16 @@ from anneal_runtime.model_source import LoadedModel, check_weights, choose_devic
 from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
+from anneal_runtime.trainer.answer_rows import rows_to_ask
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
-from anneal_runtime.trainer.rows import read_rows
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.termination import GRACE_S
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
-from anneal_runtime.trainer.training_run import Plan, TrainingRun, prepare_run
+from anneal_runtime.trainer.training_run import Plan, TrainingRun
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -85,7 +87,7 @@ def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, o
     run, ranks = _prepare_run(attempt, assignment, loaded, origin, _silently), attempt.ranks
     assert ranks is not None
     with attempt.termination.deferred():
-        finished = run.follow(ranks)
+        finished = run.follow(lambda: ranks.stop_agreed)
     if not finished:
         exit_now(exit_codes.TERMINATED)
 
@@ -97,7 +99,16 @@ def _prepare_run(
     held_out = work_dir / assignment.evaluation.name if assignment.has_held_out_rows else None
     checkpoint = _checkpoint(attempt, assignment)
     start = _start(attempt, assignment, checkpoint)
-    plan = Plan(args, origin, work_dir / "train.jsonl", held_out, work_dir, checkpoint, start)
+    plan = Plan(
+        args,
+        Method.from_json(assignment.method),
+        origin,
+        work_dir / "train.jsonl",
+        held_out,
+        work_dir,
+        checkpoint,
+        start,
+    )
     return prepare_run(plan, loaded, note, attempt.ranks)
 
 
@@ -116,7 +127,7 @@ def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedMod
 
 def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, loaded: LoadedModel) -> None:
     attempt.reporter.phase("EVALUATING MODEL")
-    all_rows = read_rows(attempt.settings.work_dir / assignment.evaluation.name)
+    all_rows = rows_to_ask(attempt.settings.work_dir / assignment.evaluation.name, Method.from_json(assignment.method))
     rows = list(islice(all_rows, assignment.evaluation_max_rows))
     if assignment.evaluation_as_chat:
         rows = [row.as_chat(assignment.evaluation_system) for row in rows]

@@ -35,7 +35,7 @@ class Reporter:
         log(phase.capitalize())
         self._add(_Report("phase", phase))
 
-    def step(self, row: dict[str, float | int | None]) -> None:
+    def step(self, row: dict[str, Any]) -> None:
         self._add(_Report("step", row))
 
     def note(self, code: str, message: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -64,9 +64,15 @@ class EncodedRows:
         self._starts, self._label_counts = [0], array("i")
         self._first_sequences = [0]
         self.cut_count = 0
+        # Rows that were left out because they are too long.
+        self.dropped_count = 0
 
     def __len__(self) -> int:
         return len(self._first_sequences) - 1
+
+    @property
+    def sequence_count(self) -> int:
+        return len(self._label_counts)
 
     def sequences(self, rows: Iterable[int]) -> list[int]:
         return [number for row in rows for number in range(*self._first_sequences[row : row + 2])]
@@ -105,11 +111,31 @@ def labelled(tokens: list[int], first_target: int) -> Sequence:
     return tokens, [NOT_LEARNED] * (first - 1) + tokens[first:] + [NOT_LEARNED] if tokens else []
 
 
+def parted(rows: EncodedRows, sequence: int) -> tuple[list[int], list[int]]:
+    """Prompt and answer of a sequence whose answer alone is learned."""
+    tokens = rows.tokens(sequence).tolist()
+    first = int((rows.labels(sequence) != NOT_LEARNED).nonzero()[0]) + 1
+    return tokens[:first], tokens[first:]
+
+
+def joined(prompt: list[int], answer: list[int], max_length: int) -> Sequence:
+    """Too long: the answer keeps its start."""
+    return labelled((prompt + answer)[:max_length], len(prompt))
+
+
 def read_rows(path: Path) -> Iterator[Row]:
+    return read_lines(path, _read_row)
+
+
+T = TypeVar("T")
+
+
+def read_lines(path: Path, read: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    """Raises DataError with the number of a line that `read` does not take."""
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                yield _read_row(json.loads(line))
+                yield read(json.loads(line))
             except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise DataError(f"Line {number} of the data cannot be read: {error!r}.") from error
 
@@ -164,13 +190,13 @@ def encode_rows(path: Path, encoder: TextEncoder, max_length: int, visited: set[
 def row_prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:
     """The tokens before each row's last answer; for a plain text row, the whole text. Raises DataError."""
     chats = [row for row in rows if row.messages]
-    of_chats = iter(_chat_prompts(encoder, [row.messages for row in chats], [row.tools for row in chats]))
+    of_chats = iter(chat_prompts(encoder, [row.messages for row in chats], [row.tools for row in chats]))
     texts = [row for row in rows if not row.messages]
     of_texts = iter(encoder.prompts([encoder.prompt(row.input) or encoder.unended(row.output) for row in texts]))
     return [next(of_chats) if row.messages else next(of_texts) for row in rows]
 
 
-def _chat_prompts(
+def chat_prompts(
     encoder: TextEncoder, chats: list[list[Message]], tools: list[list[dict[str, Any]]]
 ) -> list[list[int]]:
     try:
@@ -188,7 +214,7 @@ def _conversation(
     bos, end = encoder.tokenizer.bos_token_id, encoder.tokenizer.eos_token_id
     sequences = [_pair(prompt, answer, max_length, bos)]
     for position in reversed(row.earlier):
-        (prompt,) = _chat_prompts(encoder, [row.messages[:position]], [row.tools])
+        (prompt,) = chat_prompts(encoder, [row.messages[:position]], [row.tools])
         (answer,) = encoder.answers([encoder.call(row.messages[position])])
         tokens, labels = sequences[-1]
         before = prompt + (answer if end is None else answer[:-1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from anneal_runtime.model_source import is_out_of_memory
-from anneal_runtime.trainer.objectives.supervised import Supervised
+from anneal_runtime.trainer.objectives.objective import Objective, Step, Unit
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """`loss` is the mean over the target tokens of the whole step, `token_accuracy` the share of these that the model
-    predicts right, `grad_norm` the norm of all gradients before they are clipped. All are left on the device until
-    someone reads them.
+    """`series` are the figures that the objective names, not a number where a step has none. `grad_norm` is the norm of
+    all gradients before they are clipped. All are left on the device until someone reads them.
     """
 
     loss: torch.Tensor
-    token_accuracy: torch.Tensor
+    series: torch.Tensor
     grad_norm: torch.Tensor
     token_count: int
 
@@ -32,7 +31,7 @@ class StepOutcome:
 class OptimizerStep:
     def __init__(
         self,
-        objective: Supervised,
+        objective: Objective,
         optimizer: torch.optim.Optimizer,
         *,
         token_budget: int,
@@ -40,7 +39,7 @@ class OptimizerStep:
         ranks: Ranks | None = None,
     ) -> None:
         self.token_budget = token_budget
-        self._objective, self._rows = objective, objective.rows
+        self.objective = objective
         self._optimizer, self._max_grad_norm, self._ranks = optimizer, max_grad_norm, ranks
         self._parameters: list[torch.nn.Parameter] = [p for group in optimizer.param_groups for p in group["params"]]
         self._device = self._parameters[0].device
@@ -49,15 +48,16 @@ class OptimizerStep:
         """`rows` are row numbers. Raises OutOfMemoryError only when a single sequence does not fit."""
         for group in self._optimizer.param_groups:
             group["lr"] = learning_rate
-        indices = self._rows.sequences(rows)
-        means = self._backward_within_memory(self._share(indices), self._objective.target_count(indices))
-        if self._ranks is not None:
-            means = self._ranks.add_up(self._parameters, means)
+        ranks = self._ranks
+        step = self.objective.step(rows, ranks)
+        means = self._backward_within_memory(step, self._share(step.units))
+        if ranks is not None:
+            means = ranks.add_up(self._parameters, means)
         grad_norm = self._clip()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
-        loss, token_accuracy = means
-        return StepOutcome(loss, token_accuracy, grad_norm, sum(self._rows.length(index) for index in indices))
+        series = torch.cat([means[1:], means.new_tensor(step.known)])
+        return StepOutcome(means[0], series, grad_norm, sum(self._token_count(unit) for unit in step.units))
 
     def _clip(self) -> torch.Tensor:
         """The norm before the clipping."""
@@ -66,35 +66,37 @@ class OptimizerStep:
         gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
         return torch.nn.utils.get_total_norm(gradients)
 
-    def _share(self, indices: list[int]) -> list[int]:
+    def _share(self, units: list[Unit]) -> list[Unit]:
         if self._ranks is None:
-            return indices
-        return [indices[position] for position in self._ranks.share([self._rows.length(index) for index in indices])]
+            return units
+        return [units[position] for position in self._ranks.share([self._token_count(unit) for unit in units])]
 
-    def _backward_within_memory(self, indices: list[int], target_count: int) -> torch.Tensor:
+    def _token_count(self, unit: Unit) -> int:
+        return sum(self.objective.rows.length(sequence) for sequence in unit)
+
+    def _backward_within_memory(self, step: Step, units: list[Unit]) -> torch.Tensor:
         while True:
             try:
-                return self._backward(indices, target_count)
+                return self._backward(step, units)
             except RuntimeError as error:
-                longest = max(self._rows.length(index) for index in indices)
-                if not is_out_of_memory(error) or self.token_budget <= longest:
+                least = max(self.objective.padded_length(unit) for unit in units)
+                if not is_out_of_memory(error) or self.token_budget <= least:
                     raise
             # Outside of the handler, whose traceback keeps the failed pass alive.
-            self.token_budget = max(self.token_budget // 2, longest)
+            self.token_budget = max(self.token_budget // 2, least)
             self._optimizer.zero_grad(set_to_none=True)
             if self._device.type == "cuda":
                 torch.cuda.empty_cache()
 
-    def _backward(self, indices: list[int], target_count: int) -> torch.Tensor:
-        """The sequences' part of the step's loss and of its token accuracy, means over `target_count` tokens."""
-        means = torch.zeros(2, device=self._device)
-        for group in self._objective.microbatches(indices, self.token_budget):
-            sums = self._objective.sums(group)
+    def _backward(self, step: Step, units: list[Unit]) -> torch.Tensor:
+        """The units' part of the step's loss and of its series."""
+        means = torch.zeros(1 + len(self.objective.summed), device=self._device)
+        for group in self.objective.microbatches(units, self.token_budget):
+            sums = step.sums(group)
             if sums is None:
                 continue
-            loss = sums.loss / target_count
-            torch.autograd.backward(loss)
-            means += torch.stack([loss.detach(), sums.right / target_count])
+            torch.autograd.backward(sums.loss)
+            means += torch.cat([sums.loss.detach().reshape(1), sums.series])
         return means
 
 

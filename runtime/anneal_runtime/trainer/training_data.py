@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anneal_runtime.log import log
 from anneal_runtime.model_source import LoadedModel, context_length
 from anneal_runtime.tokenization import TextEncoder
+from anneal_runtime.trainer.answer_rows import encode_answer_rows, encode_rollouts, read_answer_rows
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.failures import DataError
-from anneal_runtime.trainer.held_out import HeldOutRows, load_held_out, rows_wanted
+from anneal_runtime.trainer.held_out import evenly_spaced, rows_wanted
+from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
 
@@ -21,45 +23,102 @@ NO_HELD_OUT_ROWS = (
 
 
 @dataclass(frozen=True)
-class TrainingData:
+class DataRows:
     rows: EncodedRows
+    max_length: int
+    # The judgement of each row, for a method that has judged rows.
+    is_good: list[bool] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class HeldOutRows(DataRows):
+    """`used` are the rows of every validation of a run."""
+
+    used: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    train: DataRows
     order: RowOrder
     total_steps: int
     held_out: HeldOutRows | None
 
+    @property
+    def rows(self) -> EncodedRows:
+        return self.train.rows
+
 
 def load_training_data(
-    path: Path, held_out_path: Path | None, args: TrainingArgs, base: LoadedModel, note: Note
+    path: Path, held_out_path: Path | None, args: TrainingArgs, method: Method, base: LoadedModel, note: Note
 ) -> TrainingData:
     """`held_out_path` is None without rows that are not trained on."""
-    order = RowOrder(count_rows(path), args.rows_per_step, args.seed)
-    total_steps, context = args.total_steps(order.steps_per_epoch), context_length(base.model.config)
+    context = context_length(base.model.config)
     max_length = min(args.max_length, context)
     if max_length < args.max_length:
         note("max_length_cut", f"max_length {args.max_length} was cut to the model's context of {context} tokens.")
     encoder = TextEncoder(base.tokenizer, special_tokens=args.special_tokens)
-    rows = encode_rows(path, encoder, max_length, order.visited(total_steps))
-    if rows.cut_count:
-        advice = f"Raise max_length (the model takes up to {context})" if max_length < context else "Shorten them"
-        cut = f"{rows.cut_count} rows are longer than {max_length} tokens and were cut."
-        note("rows_cut", f"{cut} {advice}, or split them.")
-    held_out = _load_held_out(held_out_path, args, total_steps, encoder, max_length, note)
-    return TrainingData(rows, order, total_steps, held_out)
+    if method.type == "supervised":
+        order = RowOrder(count_rows(path), args.rows_per_step, args.seed)
+        visited = order.visited(args.total_steps(order.steps_per_epoch))
+        train = DataRows(encode_rows(path, encoder, max_length, visited), max_length)
+    else:
+        train = _with_answers(path, encoder, method, max_length)
+        order = RowOrder(len(train.rows), args.rows_per_step, args.seed, updates_per_batch=method.updates_per_batch)
+    total_steps = args.total_steps(order.steps_per_epoch)
+    _tell_long_rows(train, context, note)
+    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, note)
+    return TrainingData(train, order, total_steps, held_out)
+
+
+def _with_answers(path: Path, encoder: TextEncoder, method: Method, max_length: int) -> DataRows:
+    if method.type == "reinforcement":
+        return DataRows(encode_rollouts(path, encoder, max_length), max_length)
+    learns_chosen_prompt = method.hyperparameters.get("loss_type") == "orpo"
+    rows, is_good = encode_answer_rows(
+        read_answer_rows(path), encoder, max_length, learns_chosen_prompt=learns_chosen_prompt
+    )
+    return DataRows(rows, max_length, is_good)
+
+
+def _tell_long_rows(data: DataRows, context: int, note: Note) -> None:
+    rows, max_length = data.rows, data.max_length
+    advice = f"Raise max_length (the model takes up to {context})" if max_length < context else "Shorten them"
+    for code, count, done in (
+        ("rows_cut", rows.cut_count, "cut"),
+        ("rows_dropped", rows.dropped_count, "left out"),
+    ):
+        if count:
+            note(code, f"{count} rows are longer than {max_length} tokens and were {done}. {advice}, or split them.")
 
 
 def _load_held_out(
-    path: Path | None, args: TrainingArgs, total_steps: int, encoder: TextEncoder, max_length: int, note: Note
+    path: Path | None,
+    args: TrainingArgs,
+    method: Method,
+    total_steps: int,
+    encoder: TextEncoder,
+    max_length: int,
+    note: Note,
 ) -> HeldOutRows | None:
     if path is None:
         if args.decides_by_validation:
             note("validation_impossible", NO_HELD_OUT_ROWS)
         return None
     every = args.steps_between_validations(total_steps)
+    wanted = rows_wanted(every * args.rows_per_step, args.decides_by_validation)
     try:
-        wanted = rows_wanted(every * args.rows_per_step, args.decides_by_validation)
-        held_out = load_held_out(path, encoder, max_length, wanted)
+        held_out = load_held_out(path, encoder, method, max_length, wanted)
     except DataError as error:
         note("validation_impossible", f"The held-out rows are not used while training. {error}")
         return None
-    log(f"Validating every {every} steps on {len(held_out.used)} of {held_out.available} held-out rows")
+    log(f"Validating every {every} steps on {len(held_out.used)} of {len(held_out.rows)} held-out rows")
     return held_out
+
+
+def load_held_out(path: Path, encoder: TextEncoder, method: Method, max_length: int, wanted: int) -> HeldOutRows:
+    if method.type == "supervised":
+        used = evenly_spaced(count_rows(path), wanted)
+        return HeldOutRows(encode_rows(path, encoder, max_length, set(used)), max_length, used=used)
+    data = _with_answers(path, encoder, method, max_length)
+    return HeldOutRows(data.rows, max_length, data.is_good, evenly_spaced(len(data.rows), wanted))

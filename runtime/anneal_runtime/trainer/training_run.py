@@ -7,31 +7,32 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from anneal_runtime.log import log
-from anneal_runtime.model_source import LoadedModel
-from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, add_adapter, continue_adapter, trainable
+from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.best_adapter import BestAdapter
-from anneal_runtime.trainer.checkpoint import RunState, load_checkpoint, save_checkpoint
+from anneal_runtime.trainer.checkpoint import RunState, save_checkpoint
 from anneal_runtime.trainer.failures import Diverged, PeerLost
-from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
-from anneal_runtime.trainer.held_out import HeldOut, Validated
-from anneal_runtime.trainer.objectives.supervised import Supervised
+from anneal_runtime.trainer.held_out import Validated
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.objectives.reference import ReferenceLogps, save_references
 from anneal_runtime.trainer.reporter import ProgressClock, Reporter
 from anneal_runtime.trainer.step import OptimizerStep, StepOutcome, flops_per_token
 from anneal_runtime.trainer.termination import GRACE_S, Termination
-from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
-from anneal_runtime.trainer.training_data import TrainingData, load_training_data
+from anneal_runtime.trainer.training_args import TrainingArgs
+from anneal_runtime.trainer.training_data import TrainingData
 from anneal_runtime.trainer.validation import Validation
 
 if TYPE_CHECKING:
     from peft import PeftModel
 
     from anneal_runtime.trainer.distributed import Ranks
+
+Series = dict[str, float | int | None]
 
 # People look most at the first steps, and at those of a slow run.
 FIRST_REPORTED = 10
@@ -44,6 +45,7 @@ class Plan:
     """What to train on, and where to begin. `held_out` is None without rows that are not trained on."""
 
     args: TrainingArgs
+    method: Method
     origin: Origin
     data: Path
     held_out: Path | None
@@ -53,45 +55,9 @@ class Plan:
     start: Path | None
 
 
-def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None = None) -> TrainingRun:
-    """Encodes the rows, makes the adapter and its optimizer, and goes back to the checkpoint, if the plan has one."""
-    args, data = plan.args, load_training_data(plan.data, plan.held_out, plan.args, base, note)
-    model: PeftModel = (
-        add_adapter(base.model, args, note) if plan.start is None else continue_adapter(base.model, plan.start, args)
-    )
-    parameters = list(trainable(model).values())
-    optimizer = make_optimizer(args, parameters, note)
-    learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
-    forward = ForwardPass(model)
-    state = RunState(token_budget=default_token_budget(data.rows, args.batch_size, forward.device))
-    keeps_best = data.held_out is not None and args.keep == "best" and (ranks is None or ranks.rank == 0)
-    best = BestAdapter(model) if keeps_best else None
-    # Dropout starts from the seed, however many numbers the adapter's making took.
-    torch.manual_seed(args.seed)
-    if plan.checkpoint is not None:
-        state = load_checkpoint(plan.checkpoint, model, optimizer, plan.origin.spec_hash)
-        if best is not None:
-            best.load(plan.checkpoint)
-        log(f"Resuming after step {state.step}")
-
-    objective, budget = Supervised(forward, data.rows), state.token_budget
-    step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm, ranks=ranks)
-    held_out = None
-    if data.held_out is not None:
-        held_out = HeldOut(model, Supervised(forward, data.held_out.rows), data.held_out.used, ranks)
-    validation = Validation(args, data.total_steps, state, held_out=held_out, best=best, note=note)
-    if ranks is not None:
-        ranks.start_together(parameters)
-        idle = ranks.world_size - args.rows_per_step
-        if idle > 0:
-            message = f"{idle} of {ranks.world_size} processes are idle, because a step has fewer rows."
-            note("processes_idle", message)
-    return TrainingRun(plan, data, model, optimizer, learning_rate, step, validation, best, state, ranks)
-
-
 @dataclass
 class TrainingRun:
-    """A run that `prepare_run` has made."""
+    """A run that prepare_run.py has made."""
 
     plan: Plan
     data: TrainingData
@@ -101,11 +67,12 @@ class TrainingRun:
     optimizer_step: OptimizerStep
     validation: Validation
     best: BestAdapter | None
+    references: dict[str, ReferenceLogps]
     state: RunState
     ranks: Ranks | None
 
     def __post_init__(self) -> None:
-        self._newest = _unreported(self.state)
+        self.newest = _unreported(self.state, len(self.optimizer_step.objective.series))
         # The newest step's validation, if the step has one.
         self._validated: Validated | None = None
         self._saved_step = self.state.step
@@ -135,13 +102,14 @@ class TrainingRun:
                 return False
         return True
 
-    def follow(self, ranks: Ranks) -> bool:
-        """Runs the same steps as `train` of rank 0, without reports. False when the ranks agreed to stop."""
+    def follow(self, stop_requested: Callable[[], bool], each_step: Callable[[], None] = lambda: None) -> bool:
+        """Runs the same steps as `train`, without reports and checkpoints. False when it was asked to stop."""
         self.model.train()
         while not self.validation.ends_run:
             self._step()
-            self._validate(lambda: ranks.stop_agreed)
-            if ranks.stop_agreed and not self.validation.ends_run:
+            self._validate(stop_requested)
+            each_step()
+            if stop_requested() and not self.validation.ends_run:
                 return False
         return True
 
@@ -159,7 +127,7 @@ class TrainingRun:
         state.token_budget = self.optimizer_step.token_budget
         self.validation.add(outcome.loss)
         self._clock.step_done(outcome.token_count)
-        self._newest = outcome
+        self.newest = outcome
 
     def _validate(self, stop_requested: Callable[[], bool]) -> None:
         self._validated = None
@@ -191,14 +159,18 @@ class TrainingRun:
                 "flops": self.state.flops,
                 "remaining_time": remaining_s,
                 "tokens": self.state.tokens_seen,
-                "grad_norm": _finite(float(self._newest.grad_norm)),
+                "grad_norm": _finite(float(self.newest.grad_norm)),
                 "tokens_per_second": self._clock.tokens_per_second,
-                "token_accuracy": _finite(float(self._newest.token_accuracy)),
-                **_series(validated),
+                **_named_for(self.plan.method, {**self.series(), **_validated_series(validated)}),
             }
         )
         reporter.raise_failure()
         uploader.raise_failure()
+
+    def series(self) -> Series:
+        """Of the newest step."""
+        names = self.optimizer_step.objective.series
+        return {name: _finite(value) for name, value in zip(names, self.newest.series.tolist(), strict=True)}
 
     def _save(self, uploader: CheckpointUploader, is_stopping: bool) -> None:
         is_due = is_stopping or self.state.step % self.plan.args.save_steps == 0
@@ -218,13 +190,14 @@ class TrainingRun:
 
     def _save_checkpoint(self, uploader: CheckpointUploader) -> None:
         """Skips a checkpoint that the disk has no room for: ending the run would cost more."""
-        state, step, newest = self.state, self.state.step, self._newest
-        unreported = (self._finite_loss(), float(newest.grad_norm), float(newest.token_accuracy))
+        state, step, newest = self.state, self.state.step, self.newest
+        unreported = (self._finite_loss(), float(newest.grad_norm), *newest.series.tolist())
         self.validation.store()
         state.unreported = unreported if self.validation.is_due else None
         folder = self.plan.work_dir / f"checkpoint-{step}"
         try:
             save_checkpoint(folder, self.model, self.optimizer, state, self.plan.origin)
+            save_references(folder, self.references)
             if self.best is not None:
                 self.best.save(folder)
         except CANNOT_WRITE as error:
@@ -236,7 +209,7 @@ class TrainingRun:
 
     def _finite_loss(self) -> float:
         """The loss of the newest step."""
-        loss = float(self._newest.loss)
+        loss = float(self.newest.loss)
         if not math.isfinite(loss):
             step = self.state.step
             raise Diverged(f"The training diverged: at step {step} the loss is {loss}. Use a lower learning_rate.")
@@ -248,20 +221,25 @@ class TrainingRun:
         return steps_left * per_step + self.validation.left * self._clock.seconds_aside
 
 
-def _unreported(state: RunState) -> StepOutcome:
+def _unreported(state: RunState, series_count: int) -> StepOutcome:
     """The newest step of a checkpoint, whose validation a stop prevented; not a number where there is none."""
-    loss, grad_norm, accuracy = state.unreported or (math.nan, math.nan, math.nan)
-    return StepOutcome(torch.tensor(loss), torch.tensor(accuracy), torch.tensor(grad_norm), 0)
+    loss, grad_norm, *series = state.unreported or [math.nan] * (2 + series_count)
+    return StepOutcome(torch.tensor(loss), torch.tensor(series), torch.tensor(grad_norm), 0)
 
 
-def _series(validated: Validated | None) -> dict[str, float | int | None]:
+def _validated_series(validated: Validated | None) -> Series:
     if validated is None:
         return {}
-    return {
-        "valid_loss": _finite(validated.loss),
-        "valid_token_accuracy": validated.token_accuracy,
-        "valid_rows": validated.row_count,
-    }
+    series = {f"valid_{name}": _finite(value) for name, value in validated.series.items()}
+    return {"valid_loss": _finite(validated.loss), **series, "valid_rows": validated.row_count}
+
+
+def _named_for(method: Method, series: Series) -> dict[str, Any]:
+    """Supervised training has fields of its own in a report; other methods name their series in one."""
+    if method.type == "supervised":
+        return dict(series)
+    shared: dict[str, Any] = {name: series.pop(name) for name in ("valid_loss", "valid_rows") if name in series}
+    return {**shared, "series": series}
 
 
 def _finite(value: float) -> float | None:

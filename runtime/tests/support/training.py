@@ -1,7 +1,7 @@
 """A training in this process, without the API: what it would report, save and note."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -12,14 +12,17 @@ from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import load_causal_lm
 from anneal_runtime.trainer.adapter import Origin, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.reporter import Reporter
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_args import TrainingArgs
-from anneal_runtime.trainer.training_run import Plan, TrainingRun, prepare_run
+from anneal_runtime.trainer.training_run import Plan, TrainingRun
 from support.assignments import json_lines
 from support.trainer_process import TINY
 
-Rows = list[dict[str, str]]
+Rows = Sequence[Mapping[str, Any]]
+SUPERVISED = Method.from_json(None)
 USUAL_ARGS = TrainingArgs(**DEFAULT_ARGS)
 
 
@@ -59,6 +62,7 @@ def train(
     held_out: Rows | None,
     *,
     checkpoint: Path | None = None,
+    method: Method = SUPERVISED,
     prepare: Callable[[TrainingRun, Termination], None] = lambda _run, _termination: None,
     **args: Any,
 ) -> Training:
@@ -70,7 +74,9 @@ def train(
     settings = replace(USUAL_ARGS, **{"learning_rate": 2e-3, "save_steps": 1000, **defaults, **args})
     training = Training(folder)
     where = folder / "held_out" if held_out else None
-    plan = Plan(settings, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint, None)
+    plan = Plan(
+        settings, method, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint, None
+    )
     run = prepare_run(plan, load_causal_lm(TINY, torch.device("cpu")), training.note)
     termination = Termination()
     prepare(run, termination)

@@ -16,6 +16,7 @@ from anneal_runtime.model_source import load_causal_lm, load_tokenizer
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.objectives.objective import Step, Unit
 from anneal_runtime.trainer.objectives.supervised import Supervised
 from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
 from anneal_runtime.trainer.step import OptimizerStep
@@ -68,7 +69,7 @@ def test_the_token_accuracy_is_the_share_of_targets_that_the_model_predicts(toke
     optimizer = make_optimizer(args, list(trainable(model).values()), refuse)
     objective = Supervised(ForwardPass(model), rows)
     step = OptimizerStep(objective, optimizer, token_budget=token_budget, max_grad_norm=1.0)
-    assert float(step.run(list(range(6)), 0.0).token_accuracy) == pytest.approx(right / count)
+    assert float(step.run(list(range(6)), 0.0).series[0]) == pytest.approx(right / count)
 
 
 def reference_losses(args: TrainingArgs, rows: EncodedRows, tmp_path: Path) -> tuple[list[float], dict[str, Any]]:
@@ -173,8 +174,8 @@ def test_a_step_that_does_not_fit_into_memory_is_done_in_smaller_parts(monkeypat
     expected, _ = our_losses(args, uneven_rows(), 100)
     original = OptimizerStep._backward
 
-    def full_beyond_100_tokens(self: OptimizerStep, indices: list[int], target_count: int) -> torch.Tensor:
-        loss = original(self, indices, target_count)
+    def full_beyond_100_tokens(self: OptimizerStep, prepared: Step, units: list[Unit]) -> torch.Tensor:
+        loss = original(self, prepared, units)
         if self.token_budget > 100:
             raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
         return loss
@@ -184,7 +185,7 @@ def test_a_step_that_does_not_fit_into_memory_is_done_in_smaller_parts(monkeypat
 
 
 def test_a_single_row_that_does_not_fit_is_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def always_full(_self: OptimizerStep, _indices: list[int], _target_count: int) -> torch.Tensor:
+    def always_full(_self: OptimizerStep, _step: Step, _units: list[Unit]) -> torch.Tensor:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
 
     monkeypatch.setattr(OptimizerStep, "_backward", always_full)

@@ -9,12 +9,14 @@ import torch
 from safetensors.torch import load_file
 from support.assignments import json_lines, make_rows
 from support.trainer_process import TINY
-from support.training import Training, train
+from support.training import SUPERVISED, Training, train
 
 from anneal_runtime.model_source import load_tokenizer
 from anneal_runtime.tokenization import TextEncoder
-from anneal_runtime.trainer.held_out import MOST_ROWS, HeldOut, Validated, load_held_out, rows_wanted
+from anneal_runtime.trainer.held_out import MOST_ROWS, HeldOut, Validated, rows_wanted
+from anneal_runtime.trainer.objectives.objective import Step, Unit
 from anneal_runtime.trainer.termination import Termination
+from anneal_runtime.trainer.training_data import load_held_out
 from anneal_runtime.trainer.training_run import TrainingRun
 
 ROWS, HELD_OUT = make_rows(6), make_rows(16, seed=8)
@@ -107,12 +109,13 @@ def test_a_stop_during_a_validation_costs_no_row_and_an_early_stop_comes_at_the_
 
 
 def test_the_rows_of_a_validation_are_bounded_and_spread_over_the_file(tmp_path: Path) -> None:
-    path, tokenizer = tmp_path / "rows", load_tokenizer(TINY)
+    path, encoder = tmp_path / "rows", TextEncoder(load_tokenizer(TINY))
     path.write_bytes(json_lines(make_rows(1000)))
     assert (rows_wanted(2, is_decisive=False), rows_wanted(2, is_decisive=True)) == (8, 32)
     for trained_between, expected in ((400, 80), (10**9, MOST_ROWS)):
-        held_out = load_held_out(path, TextEncoder(tokenizer), 64, rows_wanted(trained_between, is_decisive=True))
-        assert len(held_out.used) == expected and held_out.available == 1000
+        wanted = rows_wanted(trained_between, is_decisive=True)
+        held_out = load_held_out(path, encoder, SUPERVISED, 64, wanted)
+        assert len(held_out.used) == expected and len(held_out.rows) == 1000
         assert held_out.used[0] == 0 and held_out.used[-1] >= 1000 * (1 - 1 / expected) - 1
         assert sum(held_out.rows.label_count(each) > 0 for each in held_out.rows.sequences(held_out.used)) == expected
 
@@ -122,10 +125,10 @@ def test_a_validation_that_does_not_fit_into_memory_is_done_in_smaller_parts(
 ) -> None:
     evaluate = HeldOut._evaluate
 
-    def full_beyond_two_rows(self: HeldOut, indices: list[int]) -> list[float]:
-        if len(indices) > 2:
+    def full_beyond_two_rows(self: HeldOut, step: Step, units: list[Unit]) -> list[float]:
+        if len(units) > 2:
             raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
-        return evaluate(self, indices)
+        return evaluate(self, step, units)
 
     monkeypatch.setattr(HeldOut, "_evaluate", full_beyond_two_rows)
     small = train(tmp_path, ROWS, HELD_OUT, **{**OVERFITTING, "max_steps": 4}, keep="best")

@@ -42,6 +42,7 @@ export const trainRoutes = [
         evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
         skipBadRows: body.skip_bad_rows ?? false,
         ...argsOf({ body, query }),
+        method: body.method,
         gpuConfig: gpusOf(body),
         isPublic: body.is_public ?? false,
         customModelName: body.custom_model_name ?? null,

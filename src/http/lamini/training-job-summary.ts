@@ -2,6 +2,8 @@
 import { datasetDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
+import { defaultLearningRate } from '../../domain/training-args.ts'
+import { defaultedHyperparameters, shownMethod } from '../../domain/training-method.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
@@ -31,10 +33,15 @@ export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJ
 function resourceOf(ctx: Ctx, job: DescribedJob) {
   const { args, givenArgs, queue, nodes, trainingSeconds } = job
   const gpus = job.gpus ?? job.modelGpus
+  const entry = ctx.deps.catalogue.find(job.baseModel)
   return {
     base_model: job.baseModel,
     finetune_args: args,
     finetune_args_defaults: Object.keys(args).filter((name) => !givenArgs.includes(name)),
+    method: {
+      ...shownMethod(job, entry ? defaultLearningRate(entry) : null),
+      defaulted: defaultedHyperparameters(job.method),
+    },
     gpu_config: { gpus, nodes },
     created_at: wireTime(job.createdAt),
     started_at: timeOrNull(job.startedAt),
@@ -114,4 +121,11 @@ const missingSeries = {
   flops: null,
 }
 
-export const metricOnWire = (row: { step: number; loss: number }): Metric => ({ ...missingSeries, ...row })
+const isColumn = (name: string) => name in missingSeries || ['step', 'loss', 'tokens', 'valid_rows'].includes(name)
+
+export function metricOnWire(row: { step: number; loss: number }): Metric {
+  const entries = Object.entries(row)
+  const ofMethod = Object.fromEntries(entries.filter(([name]) => !isColumn(name)))
+  const columns = Object.fromEntries(entries.filter(([name]) => isColumn(name))) as typeof row
+  return { ...missingSeries, ...columns, ...(Object.keys(ofMethod).length > 0 && { series: ofMethod }) }
+}

@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
 import type { Ctx } from '../../services/context.ts'
-import { lookUpTuned } from '../../services/models/find-tuned.ts'
 import type { ReceivedRows } from '../../services/datasets/ingest-rows.ts'
 import { findFile, type StoredFile } from '../../services/files/find-file.ts'
 import { findTrainingJob, findTrainingJobs } from '../../services/training-jobs/get.ts'
@@ -24,7 +23,7 @@ import {
 } from './fine-tuning-schemas.ts'
 import { integrationsOf } from '../lamini/schemas/integrations.ts'
 import { metadataIn } from '../lamini/schemas/metadata.ts'
-import { finetuneArgsOf, jobOf, jobsOf } from './job.ts'
+import { jobOf, jobsOf, methodOf } from './job.ts'
 
 const path = '/openai/v1/fine_tuning/jobs'
 const ofOneJob = {
@@ -123,18 +122,13 @@ async function submissionOf(ctx: Ctx, body: z.output<typeof FineTuningRequest>) 
     modelName: body.model,
     datasetId: training.datasetId,
     evaluationRows: validation ? rowsOf(validation) : undefined,
-    finetuneArgs: finetuneArgsOf(await baseOf(ctx, body.model), body),
+    finetuneArgs: { seed: body.seed ?? undefined },
+    method: methodOf(body),
     gpuConfig: {},
     isPublic: false,
     customModelName: body.suffix ?? null,
     metadata: body.metadata ?? undefined,
   }
-}
-
-/** The submit refuses an unknown model. */
-async function baseOf(ctx: Ctx, model: string) {
-  const { catalogue } = ctx.deps
-  return catalogue.find(model) ?? catalogue.find((await lookUpTuned(ctx, model))?.baseModel ?? '')
 }
 
 async function stop(ctx: Ctx, jobId: number, { isPause }: { isPause: boolean }) {

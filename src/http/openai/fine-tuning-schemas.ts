@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MethodRequest, sharedHyperparameters, ShownMethod } from '../../domain/training-method.ts'
 import { named } from '../kit/named-schemas.ts'
 import { queryInt, queryText } from '../kit/params.ts'
 import { shortened } from '../kit/problem.ts'
@@ -6,21 +7,6 @@ import { jobNotFound } from '../../services/training-jobs/get.ts'
 import { Integrations, ShownIntegration } from '../lamini/schemas/integrations.ts'
 import { isMetadataFilter, Metadata } from '../lamini/schemas/metadata.ts'
 import { ModelName } from '../lamini/schemas/prompt.ts'
-
-const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
-  z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()
-
-const Hyperparameters = z.strictObject({
-  n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
-    'Passes over the training rows',
-  ),
-  batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
-    'Rows of one optimizer step',
-  ),
-  learning_rate_multiplier: orAuto(z.number().positive().max(1000), 'a number above 0, at most 1000').describe(
-    'Multiplies the default learning rate of the model',
-  ),
-})
 
 const FileId = z.string().min(1).max(64)
 
@@ -30,23 +16,11 @@ export const FineTuningRequest = named(
     model: ModelName.describe('A base model or one of its aliases'),
     training_file: FileId.describe('The file of rows to train on'),
     validation_file: FileId.nullish().describe('A file of rows that are held out, to measure the loss on'),
-    hyperparameters: Hyperparameters.nullish().describe('The arguments of the training; auto for each when absent'),
-    method: z
-      .strictObject({
-        type: z
-          .literal('supervised', { error: 'must be supervised: no other method is supported' })
-          .describe('Always supervised'),
-        supervised: z
-          .strictObject({
-            hyperparameters: Hyperparameters.nullish().describe(
-              'The arguments of the training; auto for each when absent',
-            ),
-          })
-          .nullish()
-          .describe('The arguments of the method'),
-      })
+    hyperparameters: z
+      .strictObject(sharedHyperparameters)
       .nullish()
-      .describe('The method of training'),
+      .describe('The arguments of the training; auto for each when absent'),
+    method: MethodRequest.nullish().describe('The method of training. Supervised when absent'),
     suffix: z.string().min(1).max(64).nullish().describe('A custom name for the model'),
     seed: z
       .int()
@@ -66,7 +40,7 @@ const resolved = z.union([z.literal('auto'), z.number()])
 const ResolvedHyperparameters = z.object({
   n_epochs: resolved.describe('Passes over the training rows'),
   batch_size: resolved.describe('Rows of one optimizer step'),
-  learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model'),
+  learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model and the method'),
 })
 
 export const openAiStatuses = [
@@ -96,14 +70,7 @@ export const FineTuningJob = named(
       .enum(openAiStatuses)
       .describe('The state of the job; docs/openai.md compares the states with those of /v1'),
     hyperparameters: ResolvedHyperparameters.describe('The arguments of the training'),
-    method: z
-      .object({
-        type: z.literal('supervised').describe('Always supervised'),
-        supervised: z
-          .object({ hyperparameters: ResolvedHyperparameters.describe('The arguments of the training') })
-          .describe('The arguments of the method'),
-      })
-      .describe('The method of training'),
+    method: ShownMethod.describe('The method of training'),
     training_file: z.string().describe('The file of rows that are trained on'),
     validation_file: z.string().nullable().describe('The file of held-out rows; null without one'),
     display_name: z.string().describe('A name for people: pip@2, or "products, run 2" without a suffix'),

@@ -1,6 +1,6 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
-import { defaultLearningRate, type FinetuneArgs } from '../../domain/training-args.ts'
-import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { defaultLearningRate } from '../../domain/training-args.ts'
+import { shownMethod, type MethodRequest } from '../../domain/training-method.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
 import { fineTunedName } from '../../domain/model-reference.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
@@ -60,7 +60,9 @@ function stepsIn(job: TrainingJob, details: DescribedJob | undefined) {
 
 function withoutSteps(ctx: Ctx, job: TrainingJob) {
   const { spec, modelName, finishedAt } = job
-  const hyperparameters = hyperparametersOf(ctx, job)
+  const entry = ctx.deps.catalogue.find(job.baseModel)
+  const method = shownMethod(spec, entry ? defaultLearningRate(entry) : null)
+  const { n_epochs, batch_size, learning_rate_multiplier } = (method[method.type] ?? noArguments).hyperparameters
   const status = statusOf(job)
   return {
     id: jobPrefix + job.id,
@@ -71,8 +73,8 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     fine_tuned_model: modelName && nameOfTuned(job, modelName),
     organization_id: job.accountId,
     status,
-    hyperparameters,
-    method: { type: 'supervised' as const, supervised: { hyperparameters } },
+    hyperparameters: { n_epochs, batch_size, learning_rate_multiplier },
+    method,
     training_file: job.datasetId,
     validation_file: fileOfKey(spec.evaluationKey),
     error: job.status === 'FAILED' ? errorOf(job) : null,
@@ -82,6 +84,9 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     integrations: (spec.trackers ?? []).map(shownIntegration),
   }
 }
+
+const auto = 'auto' as const
+const noArguments = { hyperparameters: { n_epochs: auto, batch_size: auto, learning_rate_multiplier: auto } }
 
 /** The name of the job's model. */
 export const nameOfTuned = ({ baseModel, accountId, customModelName: customName }: TrainingJob, name: string) =>
@@ -93,33 +98,10 @@ const errorOf = ({ statusReason, statusMessage }: TrainingJob) => ({
   param: statusReason === 'data_error' ? 'training_file' : null,
 })
 
-function hyperparametersOf({ deps }: Ctx, { baseModel, spec: { args } }: TrainingJob) {
-  const entry = deps.catalogue.find(baseModel)
-  return {
-    n_epochs: args.num_train_epochs ?? ('auto' as const),
-    batch_size: args.batch_size * args.gradient_accumulation_steps,
-    learning_rate_multiplier: entry ? rounded(args.learning_rate / defaultLearningRate(entry)) : ('auto' as const),
-  }
-}
-
-const rounded = (value: number) => Number(value.toPrecision(12))
-
-/** @param entry the base model. "auto" and absent values take the defaults of the model and the service. */
-export function finetuneArgsOf(
-  entry: CatalogueEntry | undefined,
-  { method, hyperparameters, seed }: FineTuningRequest,
-): FinetuneArgs {
-  const asked = method?.supervised?.hyperparameters ?? hyperparameters ?? {}
-  const given = <T>(value: T | 'auto' | null | undefined) => (value === 'auto' ? undefined : (value ?? undefined))
-  const batchSize = given(asked.batch_size)
-  const multiplier = given(asked.learning_rate_multiplier)
-  return {
-    num_train_epochs: given(asked.n_epochs),
-    // OpenAI's batch_size is the number of rows per optimizer step.
-    ...(batchSize !== undefined && { batch_size: batchSize, gradient_accumulation_steps: 1 }),
-    ...(multiplier !== undefined && entry && { learning_rate: Math.min(multiplier * defaultLearningRate(entry), 10) }),
-    seed: seed ?? undefined,
-  }
+/** The method of the request; its hyperparameters may also stand at the older place. */
+export function methodOf({ method, hyperparameters }: FineTuningRequest): MethodRequest | null {
+  if (method) return method
+  return hyperparameters ? { type: 'supervised', supervised: { hyperparameters } } : null
 }
 
 function fileOfKey(key: string | null): string | null {
@@ -128,7 +110,7 @@ function fileOfKey(key: string | null): string | null {
 }
 
 /** Notes that report what was asked for. */
-const welcomeNotes = ['best_kept', 'stopped_early']
+const welcomeNotes = ['best_kept', 'stopped_early', 'reference_ready']
 
 export function eventOf({ id, at, kind, status, attempt, reason, message }: JobEvent) {
   const isWarning = kind === 'note' && !welcomeNotes.includes(reason ?? '')

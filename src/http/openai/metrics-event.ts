@@ -1,5 +1,7 @@
 // A reported step in OpenAI's format.
+import { trainingMethods } from '../../domain/method-table.ts'
 import type { TrainingJob } from '../../domain/training-job.ts'
+import { methodNameOf } from '../../domain/training-method.ts'
 import { stepsOf } from '../../domain/training-args.ts'
 import { seconds } from './generation.ts'
 
@@ -26,8 +28,24 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
       train_loss: loss,
       ...trainingOf(reported),
       ...validation,
+      ...seriesOf(job, reported),
     },
   }
+}
+
+/** The figures of the job's method, with `train_` or `valid_` before their names. */
+function seriesOf({ spec }: Pick<TrainingJob, 'spec'>, step: object): Record<string, number> {
+  const values = new Map<string, unknown>(Object.entries(step))
+  const told: Record<string, number> = {}
+  for (const name of trainingMethods[methodNameOf(spec)].series)
+    for (const [stored, shown] of [
+      [name, `train_${name}`],
+      [`valid_${name}`, `valid_${name}`],
+    ] as const) {
+      const value = values.get(stored)
+      if (typeof value === 'number') told[shown] = value
+    }
+  return told
 }
 
 type Validation = {

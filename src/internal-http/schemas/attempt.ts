@@ -36,6 +36,10 @@ export const ClaimAnswer = z.object({
   base_model: z.object({ name: z.string(), source: ModelSource, sha256: Sha256.nullable() }),
   spec_hash: z.string(),
   args: TrainingArgs,
+  method: z
+    .looseObject({ type: z.string() })
+    .optional()
+    .describe('As a job shows its method, with every hyperparameter that is no argument; absent for supervised'),
   data: z.object({ train: DataFile, evaluation: DataFile.extend({ split: DataSplit }) }),
   evaluation: z
     .object({
@@ -61,6 +65,9 @@ export const LoadingRequest = z.object({ message: writtenText(500) })
 /** Null or absent where it was not measured. */
 const measured = (value: z.ZodNumber | z.ZodInt32) => value.nullish().transform((sent) => sent ?? undefined)
 
+const measuredSeries = (named: Record<string, number | null>) =>
+  Object.fromEntries(Object.entries(named).filter((entry): entry is [string, number] => entry[1] !== null))
+
 export const StepsRequest = z.object({
   steps: z
     .array(
@@ -79,6 +86,12 @@ export const StepsRequest = z.object({
         valid_loss: measured(z.number()),
         valid_token_accuracy: measured(z.number()),
         valid_rows: measured(z.int32().min(1)),
+        series: z
+          .record(z.string().regex(/^[a-z0-9_/]{1,64}$/), z.number().nullable())
+          .refine((named) => Object.keys(named).length <= 64, 'must have at most 64 names')
+          .optional()
+          .transform((named) => named && measuredSeries(named))
+          .describe('Figures that only some methods have, by their names in TRL'),
       }),
     )
     .max(1000),

@@ -28,7 +28,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
   if (!job.preparedData) throw new Error(`job ${job.id} has an attempt but no prepared data`)
   const { train, evaluation } = job.preparedData
   const { name, source, sha256 } = job.spec.baseModel
-  const { startFrom } = job.spec
+  const { startFrom, method } = job.spec
   return {
     job_id: job.id,
     attempt: attempt.number,
@@ -36,6 +36,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     base_model: { name, source, sha256 },
     spec_hash: job.specHash,
     args: job.spec.args,
+    ...(method && { method: { type: method.type, [method.type]: { hyperparameters: method.hyperparameters } } }),
     data: {
       train: await dataFile(pod, train),
       evaluation: { ...(await dataFile(pod, evaluation)), split: evaluation.split },

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isReadOf, type Columns, type DatasetReport } from '../../domain/dataset-report.ts'
+import type { MethodName } from '../../domain/method-table.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
@@ -25,18 +26,20 @@ export async function getDatasetReport({
 }): Promise<CheckedDataset> {
   const model = input.modelName === null ? null : (await resolveModel(ctx, input.modelName)).baseModel.name
   const version = await findDataset({ ctx, input })
-  return { version, report: await checkVersion(ctx, version, model) }
+  return { version, report: await checkVersion(ctx, version, { model, method: null }) }
 }
 
+/** `model`: the base model whose tokens are counted. `method`: the one that the rows are for. Null for any. */
+type Wanted = { model: string | null; method: MethodName | null }
+
 /**
- * @param model the base model whose tokens are counted; null for any
  * @returns null when nothing is uploaded
  * @throws ServiceError unavailable while the check runs
  */
 export async function checkVersion(
   ctx: Ctx,
   version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
-  model: string | null,
+  { model, method }: Wanted,
 ): Promise<DatasetReport | null> {
   const { database, storage } = ctx.deps
   const object = await storage.stat(version.uploadKey)
@@ -44,10 +47,14 @@ export async function checkVersion(
   const columns = await database.datasets.columns(version.id)
   const known = await database.datasets.report(version.id)
   const isCounted = model === null || (known?.countedFor ?? known?.tokenLength?.tokenizer) === model
-  if (known && isReadOf(known, { etag: object.etag, columns }) && isCounted) return known
+  if (known && isReadOf(known, { etag: object.etag, columns, method }) && isCounted) return known
   await database.datasets.noteSize(version.id, object.sizeBytes)
-  const counting = { model: model ?? ctx.deps.catalogue.defaultCompletionModel.name, columns }
-  const check = checks.get(checkId(version, counting.model)) ?? startCheck(ctx, version, counting)
+  const counting = {
+    model: model ?? ctx.deps.catalogue.defaultCompletionModel.name,
+    method: method ?? ('supervised' as const),
+    columns,
+  }
+  const check = checks.get(checkId(version, counting)) ?? startCheck(ctx, version, counting)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
   if (report !== 'late') return report
   // The next request reports a later failure.
@@ -57,9 +64,11 @@ export async function checkVersion(
   })
 }
 
-const checkId = ({ id }: Pick<DatasetVersion, 'id'>, model: string) => `${id} ${model}`
+type Counting = { model: string; method: MethodName; columns: Columns | null }
 
-/** Running checks of this process, by version and model. */
+const checkId = ({ id }: Pick<DatasetVersion, 'id'>, { model, method }: Counting) => `${id} ${method} ${model}`
+
+/** Running checks of this process, by version, method and model. */
 const checks = new Map<string, Promise<DatasetReport | null>>()
 /** Accounts with a running check. The validator gives accounts their turns; one account may not fill its queue. */
 const checking = new Set<string>()
@@ -67,7 +76,7 @@ const checking = new Set<string>()
 function startCheck(
   { deps, accountId }: Ctx,
   version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
-  counting: { model: string; columns: Columns | null },
+  counting: Counting,
 ): Promise<DatasetReport | null> {
   if (checking.has(accountId))
     throw new ServiceError(
@@ -76,7 +85,7 @@ function startCheck(
       { retryAfterSeconds: 5 },
     )
   checking.add(accountId)
-  const id = checkId(version, counting.model)
+  const id = checkId(version, counting)
   const check = (async () => {
     try {
       const report = await deps.datasets.check({ accountId, key: version.uploadKey, ...counting })

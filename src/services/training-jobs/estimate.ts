@@ -5,6 +5,7 @@ import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut, totalSteps } from '../../domain/training-args.ts'
+import { methodNameOf } from '../../domain/training-method.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
@@ -43,14 +44,15 @@ export async function estimateTrainingJob({
   input: SubmitTrainingJobInput
 }): Promise<TrainingEstimate> {
   const { database } = ctx.deps
-  const { entry, args, notes, learned } = await resolveTraining(ctx, input)
+  const { entry, args, notes, learned, method } = await resolveTraining(ctx, input)
+  const wanted = { model: entry.name, method: methodNameOf({ method }) }
   await requireRoomNow(ctx, database)
   const { gpuConfig, evaluationRows, skipBadRows: isSkipping = false } = input
-  const { report, leftIn } = await checkReferencedData(ctx, input, entry.name)
+  const { report, leftIn } = await checkReferencedData(ctx, input, wanted)
   refuse('data', trainingDataProblem(report, { isSkipping }))
   refuseForm(entry, report)
   if (evaluationRows)
-    refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, entry.name)))
+    refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, wanted)))
   const rowCount = report.rowCount - report.badRowCount
   const trained = evaluationRows ? rowCount : trainedRowCount({ ...report, rowCount })
   const { steps, epochs } = totalSteps(args, trained)

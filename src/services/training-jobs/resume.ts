@@ -1,6 +1,7 @@
 import { rowReader, trainingDataProblem } from '../../domain/dataset-report.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
+import { methodNameOf } from '../../domain/training-method.ts'
 import { isResumable } from '../../domain/training-job-status.ts'
 import type { TrainingJob } from '../../domain/training-job.ts'
 import { recordAudit } from '../audit/record.ts'
@@ -66,6 +67,7 @@ async function mayHaveOtherData(ctx: Ctx, jobId: number) {
     database.datasets.report(job.datasetVersionId),
   ])
   if (!report || report.etag !== upload?.etag || report.reader !== rowReader) return true
+  if ((report.method ?? 'supervised') !== methodNameOf(job.spec)) return true
   // A full account that has room again is no fault of the data.
   return trainingDataProblem(report, { isSkipping: job.spec.skipBadRows ?? false }) === null
 }

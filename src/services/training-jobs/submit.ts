@@ -4,7 +4,13 @@ import type { Grader } from '../../domain/grader.ts'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
+import {
+  defaultLearningRate,
+  resolveTrainingArgs,
+  type FinetuneArgs,
+  type TrainingNote,
+} from '../../domain/training-args.ts'
+import { resolveMethod, type MethodRequest, type TrainingMethod } from '../../domain/training-method.ts'
 import type { TrackerRequest } from '../../domain/tracker.ts'
 import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
@@ -25,6 +31,8 @@ export type SubmitTrainingJobInput = DatasetReference & {
   /** Train on the good rows and leave the bad ones out. */
   skipBadRows?: boolean | undefined
   finetuneArgs: FinetuneArgs
+  /** Supervised when absent. */
+  method?: MethodRequest | null | undefined
   /** What to tell about the arguments as they were sent. */
   notes?: readonly TrainingNote[] | undefined
   gpuConfig: { gpus?: number | null | undefined; nodes?: number | null | undefined }
@@ -69,19 +77,22 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   if (input.evaluation?.graders) await checkGraders(ctx, input.evaluation.graders)
   if (input.evaluation?.asChat) requireChatTemplate(entry, 'evaluation.as_chat')
   const trackers = trackersOf(ctx, input.integrations ?? [])
-  const { notes, ...args } = resolveTrainingArgs(withShape(input.finetuneArgs, shape), entry)
+  const { method, finetuneArgs, recommendedArgs } = resolveMethod(input, defaultLearningRate(entry))
+  const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
+  const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape), recommended)
   const told = [
     ...(input.notes ?? []),
     ...notes,
     ...gpuNotes(ctx, input.gpuConfig),
     ...nameNotes(ctx, input.customModelName),
   ]
-  return { entry, startFrom, learned, trackers, ...args, notes: told }
+  return { entry, startFrom, learned, trackers, method, ...args, notes: told }
 }
 
-type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & { trackers: TrackerRequest[] } & ReturnType<
-    typeof resolveTrainingArgs
-  >
+type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
+  trackers: TrackerRequest[]
+  method: TrainingMethod | null
+} & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean }
 
 /** A location names its upload without a query: the acceptance then looks for the row. */
@@ -134,7 +145,7 @@ async function answerTo(
 function newJob(
   { accountId, apiKeyId, deps }: Ctx,
   { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation, skipBadRows }: SubmitTrainingJobInput,
-  { entry, startFrom, trackers, args, givenArgs, notes }: Resolved,
+  { entry, startFrom, trackers, method, args, givenArgs, notes }: Resolved,
   { uploadKey }: Upload,
 ): AcceptanceRequest['job'] {
   const { settings } = deps
@@ -144,6 +155,7 @@ function newJob(
     nodes: gpuConfig.nodes ?? 1,
     ...(metadata && { metadata }),
     ...(evaluation && { evaluation }),
+    ...(method && { method }),
     ...(skipBadRows && { skipBadRows }),
     ...(trackers.length > 0 && { trackers }),
   }
@@ -205,12 +217,13 @@ const frozen = ({ name, source, resources, contextLength, sha256 }: CatalogueEnt
 })
 
 /** A job resumes only from checkpoints with its own hash. */
-const specHash = ({ baseModel, args, dataKey, startFrom }: TrainingSpec) =>
+const specHash = ({ baseModel, args, dataKey, startFrom, method }: TrainingSpec) =>
   sha256Hex(
     canonicalJson({
       baseModel: { name: baseModel.name, source: baseModel.source, sha256: baseModel.sha256 },
       args,
       dataKey,
       ...(startFrom && { startFrom: startFrom.modelName }),
+      ...(method && { method: { type: method.type, hyperparameters: method.hyperparameters } }),
     }),
   )

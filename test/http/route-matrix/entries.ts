@@ -382,6 +382,7 @@ export const entries: Record<string, Entry> = {
     ],
     invalid: bad({ body: { model_name: base, finetune_args: { max_steps: 0 }, data: [{ input: 'a', output: 'b' }] } }),
   },
+  list_training_methods: { about: [() => ({})], foreign: namesNothing, invalid: takesNothing },
   list_training_jobs: {
     about: [() => ({}), ({ cursor }) => ({ query: `after=${cursor}&limit=10` })],
     foreign: 'lists',

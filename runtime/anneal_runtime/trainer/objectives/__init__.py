@@ -1,3 +1,1 @@
-"""What a training minimizes, a file for each objective. A step divides the sums of an objective and propagates them; a
-validation only reads them.
-"""
+"""What a run minimises: one file for each objective. The loop, microbatches, ranks and checkpoints know no method."""

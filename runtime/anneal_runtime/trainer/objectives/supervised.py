@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.functional import cross_entropy
 
-from anneal_runtime.trainer.batches import plan_microbatches
-from anneal_runtime.trainer.forward import ForwardPass
-from anneal_runtime.trainer.rows import EncodedRows
+from anneal_runtime.trainer.objectives.objective import Objective, Step, Sums, Unit
+
+if TYPE_CHECKING:
+    from anneal_runtime.trainer.distributed import Ranks
 
 
-class Sums(NamedTuple):
-    """Over the target tokens of some sequences, left on the device until someone reads them."""
+class Supervised(Objective):
+    summed = ("token_accuracy",)
 
-    loss: torch.Tensor
-    # The tokens that the model predicts right.
-    right: torch.Tensor
+    def step(self, rows: list[int], ranks: Ranks | None = None) -> SupervisedStep:
+        del ranks
+        return SupervisedStep(self, self.rows.sequences(rows))
 
 
-class Supervised:
-    def __init__(self, forward: ForwardPass, rows: EncodedRows) -> None:
-        self.rows = rows
-        self._forward = forward
+class SupervisedStep(Step):
+    """The loss and the accuracy are means over the target tokens of the whole step."""
 
-    def target_count(self, sequences: list[int]) -> int:
-        """The number of tokens by which the sums are divided."""
-        return sum(self.rows.label_count(sequence) for sequence in sequences)
+    def __init__(self, objective: Supervised, sequences: list[int]) -> None:
+        self.units = [(sequence,) for sequence in sequences]
+        self.target_count = sum(objective.rows.label_count(sequence) for sequence in sequences)
+        self._objective = objective
 
-    def microbatches(self, sequences: list[int], token_budget: int) -> list[list[int]]:
-        lengths = [self.rows.length(sequence) for sequence in sequences]
-        plan = plan_microbatches(lengths, token_budget, self._forward.overhead_tokens)
-        return [[sequences[position] for position in group] for group in plan]
-
-    def sums(self, sequences: list[int]) -> Sums | None:
-        """One forward pass. None if the sequences have no target token."""
-        batch = self._forward.collate(self.rows, sequences)
+    def sums(self, units: list[Unit]) -> Sums | None:
+        forward = self._objective.forward
+        batch = forward.collate(self._objective.rows, [sequence for (sequence,) in units])
         if batch.targets.numel() == 0:
             return None
-        logits = self._forward.logits(batch)
-        loss = cross_entropy(logits, batch.targets, reduction="sum")
-        return Sums(loss, (logits.detach().argmax(-1) == batch.targets).sum())
+        logits = forward.logits(batch)
+        loss = cross_entropy(logits, batch.targets, reduction="sum") / self.target_count
+        right = (logits.detach().argmax(-1) == batch.targets).sum()
+        return Sums(loss, torch.stack([right / self.target_count]))

@@ -27,6 +27,10 @@ export const Metric = named(
     iter_time: series.describe('Seconds per step'),
     remaining_time: series.describe('In seconds'),
     flops: series.describe('Since the first step'),
+    series: z
+      .record(z.string(), z.number())
+      .optional()
+      .describe('Figures that only some methods of training have, by their names in TRL, such as rewards/margins'),
   }),
 )
 export type Metric = z.infer<typeof Metric>

@@ -1,5 +1,6 @@
 // A training job as its answers tell it: the fields of the original platform, and what is known besides.
 import { z } from 'zod'
+import { ShownMethod } from '../../../domain/training-method.ts'
 import { attemptPhases } from '../../../domain/training-job-status.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { ShownIntegration } from './integrations.ts'
@@ -73,6 +74,9 @@ const resource = {
   base_model: z.string().describe('The catalogue name of the model that is trained'),
   finetune_args: Args.describe('Every argument of the run, with the defaults filled in'),
   finetune_args_defaults: z.array(z.string()).describe('Names of the arguments that the request did not give'),
+  method: ShownMethod.extend({
+    defaulted: z.array(z.string()).describe('Names of the hyperparameters that the request did not give'),
+  }).describe("How the model is trained, in OpenAI's shape"),
   gpu_config: z
     .object({
       gpus: z.int().describe('GPUs of each node; 0 on a CPU'),

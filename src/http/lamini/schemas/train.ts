@@ -3,6 +3,7 @@ import { Graders } from '../../../domain/grader.ts'
 import { evaluationLimits } from '../../../domain/model-evaluation.ts'
 import { SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
 import { FinetuneArgs } from '../../../domain/training-args.ts'
+import { MethodRequest } from '../../../domain/training-method.ts'
 import { trainingJobStatuses } from '../../../domain/training-job-status.ts'
 import { keepsEmpty } from '../../kit/empty-fields.ts'
 import { named } from '../../kit/named-schemas.ts'
@@ -91,6 +92,9 @@ export const TrainRequest = named(
     finetune_args: named('FinetuneArgs', SentFinetuneArgs)
       .nullish()
       .describe('Arguments of the training. Defaults: those of the model, else the ones named here'),
+    method: named('TrainingMethodRequest', MethodRequest)
+      .nullish()
+      .describe('How the model is trained, in the shape of OpenAI. Supervised when absent'),
     gpu_config: GpuConfig.nullish().describe('The GPUs of the job'),
     evaluation: Evaluation.nullish().describe('How the tuned model and its base are compared'),
     is_public: z.boolean().nullish().describe('Kept, without effect: jobs and models are private to the account'),

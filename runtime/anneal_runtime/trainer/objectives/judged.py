@@ -1,0 +1,103 @@
+"""Training on judged answers (KTO): good ones become likelier and bad ones less likely, against the mean divergence
+of the model from its reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.objectives.losses import judgement_loss
+from anneal_runtime.trainer.objectives.objective import Objective, Step, Sums, Unit
+from anneal_runtime.trainer.objectives.reference import ReferenceLogps
+from anneal_runtime.trainer.rows import EncodedRows, joined, parted
+
+if TYPE_CHECKING:
+    from anneal_runtime.trainer.distributed import Ranks
+
+
+class Judged(Objective):
+    """`is_good` has the judgement of each row."""
+
+    summed = ("rewards/chosen", "rewards/rejected", "rewards/margins", "logps/chosen", "logps/rejected")
+    known = ("kl",)
+    reference: ReferenceLogps
+
+    def __init__(
+        self,
+        forward: ForwardPass,
+        rows: EncodedRows,
+        method: Method,
+        reference: ReferenceLogps,
+        *,
+        is_good: Sequence[bool],
+        max_length: int,
+    ) -> None:
+        super().__init__(forward, rows)
+        self.method, self.reference, self.is_good, self.max_length = method, reference, is_good, max_length
+
+    def step(self, rows: list[int], ranks: Ranks | None = None) -> JudgedStep:
+        present = [row for row in rows if self.rows.sequences([row])]
+        divergence = 0.0
+        if self.method["loss_type"] == "kto":
+            divergence = self._divergence(self.rows.sequences(present), ranks)
+        return JudgedStep(self, present, divergence)
+
+    def _divergence(self, sequences: list[int], ranks: Ranks | None) -> float:
+        """Pairs each prompt with the answer of the row before it in the step, cyclically: an answer is then no likelier
+        for being the prompt's own. A step of one row has no such pair.
+        """
+        if len(sequences) < 2:
+            return 0.0
+        mismatched, parts = EncodedRows(), [parted(self.rows, sequence) for sequence in sequences]
+        for number, (prompt, _) in enumerate(parts):
+            mismatched.add(joined(prompt, parts[number - 1][1], self.max_length))
+        lengths = [mismatched.length(number) for number in range(len(sequences))]
+        mine = list(range(len(sequences))) if ranks is None else ranks.share(lengths)
+        total = 0.0
+        if mine:
+            policy = self.forward.answer_logps(mismatched, mine)
+            with self.reference.model.in_place():
+                total = float((policy - self.forward.answer_logps(mismatched, mine)).sum())
+        if ranks is not None:
+            (total,) = ranks.sum_of([total])
+        return max(total / len(sequences), 0.0)
+
+
+class JudgedStep(Step):
+    """The loss is a mean over the step's rows, and each series one over the rows of a judgement, if there are any."""
+
+    def __init__(self, objective: Judged, rows: list[int], divergence: float) -> None:
+        sequences = objective.rows.sequences(rows)
+        self.units = [(sequence,) for sequence in sequences]
+        self.known = (divergence,)
+        self._objective = objective
+        self._is_good = dict(zip(sequences, (objective.is_good[row] for row in rows), strict=True))
+        self._good_count = sum(self._is_good.values())
+
+    def sums(self, units: list[Unit]) -> Sums:
+        objective, method = self._objective, self._objective.method
+        sequences = [sequence for (sequence,) in units]
+        logps = objective.forward.token_logps(objective.rows, sequences).values.sum(dim=1)
+        scores = logps - objective.reference.of(sequences, logps.device)
+        is_good = torch.tensor([self._is_good[sequence] for sequence in sequences], device=logps.device)
+        kl = logps.new_tensor(self.known[0])
+        losses = judgement_loss(method["loss_type"], scores, is_good, beta=method["beta"], kl=kl)
+        weights = torch.where(is_good, float(method["desirable_weight"]), float(method["undesirable_weight"]))
+        return Sums((weights * losses).sum() / len(self.units), self._series(scores.detach(), logps.detach(), is_good))
+
+    def _series(self, scores: torch.Tensor, logps: torch.Tensor, is_good: torch.Tensor) -> torch.Tensor:
+        good_count, bad_count = self._good_count, len(self.units) - self._good_count
+
+        def means(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            """Not a number if the step has no row of the judgement."""
+            nothing = values.new_tensor(torch.nan)
+            good = values[is_good].sum() / good_count if good_count else nothing
+            return good, values[~is_good].sum() / bad_count if bad_count else nothing
+
+        chosen, rejected = means(self._objective.method["beta"] * scores)
+        return torch.stack([chosen, rejected, chosen - rejected, *means(logps)])

@@ -1,0 +1,71 @@
+"""What the training loop asks of an objective.
+
+A step's loss is a sum over units, and each unit's part is already divided by the counts of the whole step. So any cut
+into microbatches and any number of ranks give the same step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from anneal_runtime.trainer.batches import plan_microbatches
+from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.objectives.reference import ReferenceLogps
+from anneal_runtime.trainer.rows import EncodedRows
+
+if TYPE_CHECKING:
+    from anneal_runtime.trainer.distributed import Ranks
+
+# Sequences that one forward pass must hold together.
+Unit = tuple[int, ...]
+
+
+class Sums(NamedTuple):
+    """Some units' parts of the step's loss and of each series, left on the device until someone reads them."""
+
+    loss: torch.Tensor
+    series: torch.Tensor
+
+
+class Step(ABC):
+    """The rows of one step, with all that their loss needs and that has no gradient."""
+
+    units: list[Unit]
+    # The values of the objective's `known` figures.
+    known: tuple[float, ...] = ()
+
+    @abstractmethod
+    def sums(self, units: list[Unit]) -> Sums | None:
+        """One forward pass over some units of the step. None if they teach nothing."""
+
+
+class Objective(ABC):
+    # A step's figures beside its loss, as TRL calls them: those that units add up, and those that a step knows before.
+    summed: tuple[str, ...]
+    known: tuple[str, ...] = ()
+    # None for an objective that compares with no reference.
+    reference: ReferenceLogps | None = None
+
+    def __init__(self, forward: ForwardPass, rows: EncodedRows) -> None:
+        self.forward, self.rows = forward, rows
+
+    @abstractmethod
+    def step(self, rows: list[int], ranks: Ranks | None = None) -> Step:
+        """`rows` are row numbers, in the order in which the step visits them. All ranks prepare the same step."""
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        return (*self.summed, *self.known)
+
+    def padded_length(self, unit: Unit) -> int:
+        """The tokens of a unit in a pass of its own."""
+        return len(unit) * max(self.rows.length(sequence) for sequence in unit)
+
+    def microbatches(self, units: list[Unit], token_budget: int) -> list[list[Unit]]:
+        plan = plan_microbatches(
+            [self.padded_length(unit) for unit in units], token_budget, self.forward.overhead_tokens
+        )
+        return [[units[position] for position in group] for group in plan]

@@ -1,0 +1,95 @@
+"""The model as it was at the start of the job, and the log-probabilities that it gives to the answers.
+
+For a new adapter that is the base, as the adapter's second factor begins as zeros; for a continued one it is the
+adapter's start, not the bare base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from anneal_runtime.trainer.adapter import trainable
+from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.rows import EncodedRows
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+
+    from anneal_runtime.trainer.distributed import Ranks
+
+REFERENCE_FILE = "reference.safetensors"
+# Sequences that are planned together.
+AT_ONCE = 256
+
+
+class StartingModel:
+    """Make it before the model trains and before a checkpoint is loaded."""
+
+    def __init__(self, model: PeftModel) -> None:
+        self._model = model
+        self._start = [parameter.detach().clone() for parameter in trainable(model).values()]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Within, the model is as it was at the start."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def _swap(self) -> None:
+        for number, parameter in enumerate(trainable(self._model).values()):
+            parameter.data, self._start[number] = self._start[number], parameter.data
+
+
+class ReferenceLogps:
+    """What the model at the start of the job gives to the answers of some rows: sums over the learned tokens of each
+    sequence. `logps` is None until they are computed or loaded.
+    """
+
+    def __init__(self, model: StartingModel, forward: ForwardPass, rows: EncodedRows) -> None:
+        self.model = model
+        self.logps: torch.Tensor | None = None
+        self._forward, self._rows = forward, rows
+
+    def of(self, sequences: list[int], device: torch.device) -> torch.Tensor:
+        assert self.logps is not None
+        return self.logps[sequences].to(device)
+
+    def compute(self, ranks: Ranks | None) -> None:
+        """Each rank takes a share."""
+        count = self._rows.sequence_count
+        with self.model.in_place():
+            chunks = [range(first, min(first + AT_ONCE, count)) for first in range(0, count, AT_ONCE)]
+            self.logps = torch.cat([self._chunk(list(chunk), ranks) for chunk in chunks])
+
+    def _chunk(self, sequences: list[int], ranks: Ranks | None) -> torch.Tensor:
+        if ranks is None:
+            return self._forward.answer_logps(self._rows, sequences).cpu()
+        mine = ranks.share([self._rows.length(sequence) for sequence in sequences])
+        logps = torch.zeros(len(sequences))
+        if mine:
+            logps[mine] = self._forward.answer_logps(self._rows, [sequences[position] for position in mine]).cpu()
+        return torch.tensor(ranks.sum_of(logps.tolist()))
+
+
+def load_references(folder: Path, references: dict[str, ReferenceLogps]) -> None:
+    """A later attempt reads the numbers of the first one: another card would round differently."""
+    if not references:
+        return
+    stored = load_file(folder / REFERENCE_FILE)
+    for name, reference in references.items():
+        reference.logps = stored[name]
+
+
+def save_references(folder: Path, references: dict[str, ReferenceLogps]) -> None:
+    computed = {name: reference.logps for name, reference in references.items() if reference.logps is not None}
+    if computed:
+        save_file(computed, folder / REFERENCE_FILE)

@@ -1,0 +1,87 @@
+"""Makes a run ready: rows, adapter, optimizer, objectives, and the checkpoint that it goes on from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from anneal_runtime.log import log
+from anneal_runtime.model_source import LoadedModel
+from anneal_runtime.trainer.adapter import add_adapter, continue_adapter, trainable
+from anneal_runtime.trainer.best_adapter import BestAdapter
+from anneal_runtime.trainer.checkpoint import RunState, load_checkpoint
+from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
+from anneal_runtime.trainer.held_out import HeldOut
+from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.objectives.make import has_reference, make_objective
+from anneal_runtime.trainer.objectives.objective import Objective
+from anneal_runtime.trainer.objectives.reference import StartingModel, load_references
+from anneal_runtime.trainer.step import OptimizerStep
+from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
+from anneal_runtime.trainer.training_data import TrainingData, load_training_data
+from anneal_runtime.trainer.training_run import Plan, TrainingRun
+from anneal_runtime.trainer.validation import Validation
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+
+    from anneal_runtime.trainer.distributed import Ranks
+
+
+def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None = None) -> TrainingRun:
+    """Encodes the rows, makes the adapter and its optimizer, and goes back to the checkpoint, if the plan has one."""
+    args, method = plan.args, plan.method
+    data = load_training_data(plan.data, plan.held_out, args, method, base, note)
+    model: PeftModel = (
+        add_adapter(base.model, args, note) if plan.start is None else continue_adapter(base.model, plan.start, args)
+    )
+    parameters = list(trainable(model).values())
+    optimizer = make_optimizer(args, parameters, note)
+    learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
+    forward = ForwardPass(model)
+    objectives = _objectives(method, forward, data, model)
+    references = {name: each.reference for name, each in objectives.items() if each.reference is not None}
+    state = RunState(token_budget=default_token_budget(data.rows, args.batch_size, forward.device))
+    keeps_best = data.held_out is not None and args.keep == "best" and (ranks is None or ranks.rank == 0)
+    best = BestAdapter(model) if keeps_best else None
+    # Dropout starts from the seed, however many numbers the adapter's making took.
+    torch.manual_seed(args.seed)
+    if plan.checkpoint is not None:
+        state = load_checkpoint(plan.checkpoint, model, optimizer, plan.origin.spec_hash)
+        load_references(plan.checkpoint, references)
+        if best is not None:
+            best.load(plan.checkpoint)
+        log(f"Resuming after step {state.step}")
+
+    if ranks is not None:
+        ranks.start_together(parameters)
+        _note_idle(ranks, args, note)
+    if any(reference.logps is None for reference in references.values()):
+        for reference in references.values():
+            reference.compute(ranks)
+        note(
+            "reference_ready",
+            f"The model at the start has scored the answers of {len(data.rows)} rows to compare with.",
+        )
+    objective, budget = objectives["train"], state.token_budget
+    step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm, ranks=ranks)
+    held_out = None
+    if data.held_out is not None:
+        held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks)
+    validation = Validation(args, data.total_steps, state, held_out=held_out, best=best, note=note)
+    return TrainingRun(plan, data, model, optimizer, learning_rate, step, validation, best, references, state, ranks)
+
+
+def _objectives(method: Method, forward: ForwardPass, data: TrainingData, model: PeftModel) -> dict[str, Objective]:
+    start = StartingModel(model) if has_reference(method) else None
+    objectives = {"train": make_objective(method, forward, data.train, start)}
+    if data.held_out is not None:
+        objectives["held_out"] = make_objective(method, forward, data.held_out, start)
+    return objectives
+
+
+def _note_idle(ranks: Ranks, args: TrainingArgs, note: Note) -> None:
+    idle = ranks.world_size - args.rows_per_step
+    if idle > 0:
+        note("processes_idle", f"{idle} of {ranks.world_size} processes are idle, because a step has fewer rows.")

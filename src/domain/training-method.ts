@@ -1,0 +1,200 @@
+// The method of a request, of a job, and as answers show it.
+import { z } from 'zod'
+import { trainingMethods, offeredMethods, type Knob, type MethodName, type MethodTable } from './method-table.ts'
+import { invalidInput } from './service-error.ts'
+import type { FinetuneArgs, RecommendedArgs, TrainingArgs } from './training-args.ts'
+
+const tables: Record<string, MethodTable> = trainingMethods
+
+/** Frozen with the job. Jobs of the method supervised have none. */
+export type TrainingMethod = {
+  type: Exclude<MethodName, 'supervised'>
+  hyperparameters: Record<string, number | string | boolean>
+  /** The names that the request gave. */
+  given: string[]
+}
+
+/** The name of a job's method, also for jobs that have none. */
+export const methodNameOf = ({ method }: { method?: TrainingMethod | null | undefined }): MethodName =>
+  method?.type ?? 'supervised'
+
+const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
+  z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()
+
+/** The hyperparameters that every method has, as OpenAI names them. */
+export const sharedHyperparameters = {
+  n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
+    'Passes over the training rows',
+  ),
+  batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
+    'Rows of one optimizer step',
+  ),
+  learning_rate_multiplier: orAuto(z.number().positive().max(1000), 'a number above 0, at most 1000').describe(
+    'Multiplies the default learning rate of the model',
+  ),
+}
+type Shared = z.output<z.ZodObject<typeof sharedHyperparameters>>
+
+function knobSchema(knob: Knob): z.ZodType {
+  const { description } = knob
+  if ('choices' in knob) return orAuto(z.enum(knob.choices), `one of ${knob.choices.join(', ')}`).describe(description)
+  if (!('minimum' in knob)) return orAuto(z.boolean(), 'true or false').describe(description)
+  const { minimum, maximum } = knob
+  const range = `a number from ${minimum} to ${maximum}`
+  return orAuto(z.number({ error: range }).min(minimum).max(maximum), range).describe(description)
+}
+
+function methodSchema(name: MethodName) {
+  const knobs = Object.entries((tables[name] as MethodTable).hyperparameters)
+  const known = Object.fromEntries(knobs.map(([knob, described]) => [knob, knobSchema(described)]))
+  const hyperparameters = z
+    .object({ ...sharedHyperparameters, ...known })
+    .catchall(z.unknown())
+    .superRefine((sent, context) => {
+      for (const key of Object.keys(sent))
+        if (!(key in known) && !(key in sharedHyperparameters))
+          context.addIssue({ code: 'custom', path: [key], message: notOfMethod(key, name), input: sent })
+    })
+  return z
+    .strictObject({ hyperparameters: hyperparameters.nullish().describe('Absent ones, and "auto", have the defaults') })
+    .nullish()
+    .describe(`The arguments of the method ${name}`)
+}
+
+function notOfMethod(knob: string, name: string) {
+  const owners = offeredMethods.filter((each) => knob in (tables[each] as MethodTable).hyperparameters)
+  return owners.length > 0
+    ? `is a hyperparameter of ${owners.join(' and ')}, not of ${name}`
+    : `is not a hyperparameter of ${name}`
+}
+
+/** The `method` of a request, in OpenAI's shape. */
+export const MethodRequest = z
+  .strictObject({
+    type: z
+      .enum(offeredMethods, { error: `must be ${offeredMethods.join(', ')}: no other method is offered` })
+      .describe('supervised when absent'),
+    supervised: methodSchema('supervised'),
+    dpo: methodSchema('dpo'),
+    kto: methodSchema('kto'),
+  })
+  .superRefine((sent, context) => {
+    for (const name of offeredMethods)
+      if (name !== sent.type && sent[name])
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message: `is not read, because method.type is ${sent.type}`,
+          input: sent,
+        })
+  })
+export type MethodRequest = z.output<typeof MethodRequest>
+
+type Asked = {
+  method?: MethodRequest | null | undefined
+  finetuneArgs: FinetuneArgs
+}
+
+/**
+ * The method of a job, and its training arguments: hyperparameters that every method has stand for arguments.
+ * @param learningRate that of the model
+ * @returns also the defaults of the method, in place of those of the model
+ * @throws ServiceError invalid_input where a hyperparameter and its argument differ
+ */
+export function resolveMethod(
+  { method, finetuneArgs }: Asked,
+  learningRate: number,
+): { method: TrainingMethod | null; finetuneArgs: FinetuneArgs; recommendedArgs: RecommendedArgs } {
+  const type = method?.type ?? 'supervised'
+  const sent: Record<string, unknown> = method?.[type]?.hyperparameters ?? {}
+  const given = Object.fromEntries(
+    Object.entries(sent).filter(([, value]) => value !== 'auto' && (value ?? null) !== null),
+  ) as Record<string, number | string | boolean>
+  const { hyperparameters: knobs, defaultsByLossType, batchSize, rateFactor } = tables[type] as MethodTable
+  const ofMethod = { learning_rate: learningRate * rateFactor }
+  const args = argumentsOf(given, { type, finetuneArgs, learningRate: ofMethod.learning_rate })
+  if (type === 'supervised') return { method: null, finetuneArgs: args, recommendedArgs: {} }
+  const defaults = Object.fromEntries(Object.entries(knobs).map(([knob, { default: value }]) => [knob, value]))
+  const lossType = String(given['loss_type'] ?? defaults['loss_type'])
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => name in knobs))
+  return {
+    method: {
+      type,
+      hyperparameters: { ...defaults, ...defaultsByLossType[lossType], ...own },
+      given: Object.keys(given),
+    },
+    finetuneArgs: args,
+    recommendedArgs: { ...ofMethod, ...(batchSize && { batch_size: batchSize, gradient_accumulation_steps: 1 }) },
+  }
+}
+
+function argumentsOf(
+  { n_epochs: epochs, batch_size: rows, learning_rate_multiplier: multiplier }: Shared,
+  { type, finetuneArgs, learningRate }: { type: MethodName; finetuneArgs: FinetuneArgs; learningRate: number },
+): FinetuneArgs {
+  const at = (name: string) => `method.${type}.hyperparameters.${name}`
+  const { num_train_epochs, learning_rate, batch_size, gradient_accumulation_steps } = finetuneArgs
+  const asked: FinetuneArgs = {}
+  if (typeof epochs === 'number') asked.num_train_epochs = agreed(epochs, num_train_epochs, at('n_epochs'))
+  if (typeof multiplier === 'number')
+    asked.learning_rate = agreed(Math.min(multiplier * learningRate, 10), learning_rate, at('learning_rate_multiplier'))
+  if (typeof rows === 'number') {
+    const isGiven = (batch_size ?? gradient_accumulation_steps ?? null) !== null
+    agreed(rows, isGiven ? (batch_size ?? 1) * (gradient_accumulation_steps ?? 1) : null, at('batch_size'))
+    if (!isGiven) Object.assign(asked, { batch_size: rows, gradient_accumulation_steps: 1 })
+  }
+  return { ...finetuneArgs, ...asked }
+}
+
+/** @throws ServiceError invalid_input */
+function agreed(value: number, argument: number | null | undefined, path: string): number {
+  if (argument !== null && argument !== undefined && argument !== value)
+    throw invalidInput(path, `${path} is ${value}, and finetune_args says ${argument}. Send one of them.`)
+  return value
+}
+
+const resolved = z.union([z.literal('auto'), z.number()])
+
+/** The hyperparameters of a job, complete. */
+const shownHyperparameters = z
+  .object({
+    n_epochs: resolved.describe('Passes over the training rows'),
+    batch_size: resolved.describe('Rows of one optimizer step'),
+    learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model and the method'),
+  })
+  .catchall(z.union([z.number(), z.string(), z.boolean()]))
+const shownArguments = z
+  .object({ hyperparameters: shownHyperparameters.describe('The arguments of the training') })
+  .optional()
+  .describe('The arguments of the method; absent for other methods')
+
+/** The method of a job, in OpenAI's shape. */
+export const ShownMethod = z.object({
+  type: z.enum(offeredMethods).describe('The method of training'),
+  supervised: shownArguments,
+  dpo: shownArguments,
+  kto: shownArguments,
+})
+export type ShownMethod = z.output<typeof ShownMethod>
+
+const rounded = (value: number) => Number(value.toPrecision(12))
+
+/** @param learningRate that of the model; null if the model has left the catalogue */
+export function shownMethod(
+  { method, args }: { method?: TrainingMethod | null | undefined; args: TrainingArgs },
+  learningRate: number | null,
+): ShownMethod {
+  const type = methodNameOf({ method })
+  const own = learningRate === null ? null : learningRate * (tables[type] as MethodTable).rateFactor
+  const hyperparameters = {
+    n_epochs: args.num_train_epochs ?? ('auto' as const),
+    batch_size: args.batch_size * args.gradient_accumulation_steps,
+    learning_rate_multiplier: own === null ? ('auto' as const) : rounded(args.learning_rate / own),
+    ...method?.hyperparameters,
+  }
+  return { type, [type]: { hyperparameters } }
+}
+
+/** The names of hyperparameters that the request of a job did not give, and that are no arguments. */
+export const defaultedHyperparameters = (method: TrainingMethod | null | undefined): string[] =>
+  method ? Object.keys(method.hyperparameters).filter((name) => !method.given.includes(name)) : []

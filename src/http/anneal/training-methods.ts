@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { offeredMethods, trainingMethods, type Knob } from '../../domain/method-table.ts'
+import { defineRoute } from '../kit/route.ts'
+import { named } from '../kit/named-schemas.ts'
+
+const Value = z.union([z.number(), z.string(), z.boolean()])
+
+const TrainingMethods = named(
+  'TrainingMethods',
+  z.object({
+    methods: z
+      .array(
+        z.object({
+          type: z.enum(offeredMethods).describe('The `type` of `method` in POST /v1/train'),
+          rows: z.array(z.record(z.string(), z.unknown())).describe('Rows that the method takes, as examples'),
+          hyperparameters: z
+            .array(
+              z.object({
+                name: z.string().describe('The name in `method`'),
+                default: Value.describe('The value when the request has none'),
+                minimum: z.number().optional().describe('The smallest value; absent for one that is no number'),
+                maximum: z.number().optional().describe('The largest value; absent for one that is no number'),
+                choices: z
+                  .array(z.string())
+                  .readonly()
+                  .optional()
+                  .describe('The values; absent for one that is no choice'),
+                defaults_by_loss_type: z
+                  .record(z.string(), Value)
+                  .optional()
+                  .describe('Other defaults of some losses; absent where there are none'),
+                openai: z.boolean().describe('Whether OpenAI has this hyperparameter'),
+                description: z.string().describe('What it does'),
+              }),
+            )
+            .describe('Beside n_epochs, batch_size and learning_rate_multiplier, which every method has'),
+          series: z.array(z.string()).describe('Figures of a step that only this method has, by their names in TRL'),
+        }),
+      )
+      .describe('The methods of training'),
+  }),
+)
+
+type Knobs = Record<string, Knob>
+
+const methods = offeredMethods.map((type) => {
+  const { hyperparameters, defaultsByLossType, rows, series } = trainingMethods[type]
+  return {
+    type,
+    rows: rows.map((row) => ({ ...row })),
+    hyperparameters: Object.entries(hyperparameters as Knobs).map(([name, knob]) => ({
+      name,
+      ...knob,
+      ...otherDefaults(name, defaultsByLossType),
+      openai: type === 'dpo' && name === 'beta',
+    })),
+    series: [...series],
+  }
+})
+
+function otherDefaults(name: string, byLossType: Record<string, Record<string, number | string>>) {
+  const others = Object.entries(byLossType).flatMap(([loss, values]) =>
+    values[name] === undefined ? [] : [[loss, values[name]] as const],
+  )
+  return others.length > 0 ? { defaults_by_loss_type: Object.fromEntries(others) } : {}
+}
+
+export const trainingMethodRoutes = [
+  defineRoute({
+    name: 'list_training_methods',
+    method: 'get',
+    path: '/v1/train/methods',
+    summary: 'List the methods of training with their rows, hyperparameters and series',
+    access: 'key',
+    scope: 'read',
+    response: TrainingMethods,
+    handle: () => Promise.resolve({ methods }),
+  }),
+]
