@@ -11,7 +11,7 @@ import { openProfile } from './launch.ts'
 /** The page is asked whether it still loads, which its policy would refuse. */
 const profile = { viewport: { width: 1280, height: 800 }, bypassCSP: true }
 /** Wide enough for every column, and a phone. The pictures of the wide page have no size in their names. */
-export const sizes = [
+const sizes = [
   { suffix: '', viewport: profile.viewport },
   { suffix: '-390', viewport: { width: 390, height: 844 } },
 ] as const
