@@ -8,9 +8,9 @@ type Jobs = { jobs: readonly OperatorJob[] }
 
 /** The id of a job stands in logs, in Temporal and in the command line. */
 const Name = ({ job_id: id, display_name: name }: OperatorJob) => (
-  <>
+  <span>
     {name} <span className="quiet">job {id}</span>
-  </>
+  </span>
 )
 
 const Account = ({ account_id: id, account_name: name }: OperatorJob) => <span title={id}>{name}</span>
@@ -64,7 +64,7 @@ export const Failures = ({ jobs }: Jobs) => (
       <Name {...job} />,
       <Account {...job} />,
       job.finished_at === null ? '–' : <When at={job.finished_at} />,
-      job.status_reason ?? '–',
+      <span className="nowrap">{job.status_reason?.replaceAll('_', ' ') ?? '–'}</span>,
       job.status_message ?? '–',
     ])}
   />

@@ -3,7 +3,9 @@ import { useState, type ReactNode } from 'react'
 import { useSilence } from '../api/connection.ts'
 import { ApiError } from '../api/errors.ts'
 import { duration } from '../domain/format.ts'
+import { Card } from '../ui/card.tsx'
 import { Facts } from '../ui/facts.tsx'
+import { Figures } from '../ui/figures.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Docs } from './docs.tsx'
@@ -77,55 +79,76 @@ function TokenForm({ use, error }: { use: (token: string) => void; error: Error 
   )
 }
 
+/** The most jobs that the service names in a list. */
+const mostListed = 100
+
 function Sections({ overview, token }: { overview: Overview; token: string }) {
-  const { attempts, outbox, slots, reaped, failures } = overview
+  const { attempts, outbox, slots, reaped, failures, maintenance } = overview
   const hits = reaped.reduce((sum, { count }) => sum + count, 0)
+  const failed = `${failures.length}${failures.length === mostListed ? ' or more' : ''}`
   return (
     <>
-      <Section title="Queue and slots" docs={<Docs page="architecture" chapter="Slots" />}>
-        <Facts
-          facts={[
-            ['Slots', slots === null ? 'as the cluster decides' : String(slots)],
-            ['Attempts that hold one', String(attempts.running)],
-            ['Attempts that wait', String(attempts.waiting)],
-            ['Releases not confirmed', ageOf(attempts.releases, attempts.release_age_seconds)],
-          ]}
-        />
-        <h3>Who holds a slot</h3>
-        <Holders jobs={overview.holders} />
-        <h3>Who is next</h3>
-        <Next jobs={overview.next} waiting={attempts.waiting} />
-        <h3>By account</h3>
-        <Queues queues={overview.queues} />
-      </Section>
-      <Section title="Failed today" docs={<Docs page="reliability" chapter="Why an attempt ended, and what follows" />}>
-        <Failures jobs={failures} />
-      </Section>
-      <Section title="Usage" docs={<Docs page="access" chapter="Admin routes" />}>
-        <Usage token={token} />
-      </Section>
-      <Section title="Maintenance" docs={<Docs page="operations" chapter="Before a maintenance" />}>
-        <MaintenanceSwitch maintenance={overview.maintenance} token={token} />
-      </Section>
-      <Section title="Workers" docs={<Docs page="operations" chapter="Alerts" />}>
-        <Workers workers={overview.workers} />
-      </Section>
-      <Section title="Model servers" docs={<Docs page="internal-api" chapter="Model server" />}>
-        <ModelServers servers={overview.model_servers} />
-      </Section>
-      <Section title="Outbox" docs={<Docs page="operations" chapter="Alerts" />}>
-        <p>{ageOf(outbox.messages, outbox.age_seconds)} to deliver to Temporal.</p>
-      </Section>
-      <Section title="Webhooks" docs={<Docs page="webhooks" chapter="What a receiver can rely on" />}>
-        <p>The longest overdue event has waited {duration(overview.webhook_lag_seconds)}.</p>
-      </Section>
-      <Section title="Reaper" docs={<Docs page="reliability" chapter="The reaper" />}>
-        {hits === 0 ? (
-          <p>The workers above have found nothing that outlived its workflow.</p>
-        ) : (
-          <Facts facts={reaped.map(({ what, count }) => [what.replaceAll('_', ' '), String(count)] as const)} />
-        )}
-      </Section>
+      {maintenance && <p className="notice warning">New work is stopped. {maintenance.message}</p>}
+      <Figures
+        figures={[
+          ['Attempts that hold a slot', attempts.running],
+          ['Slots', slots ?? 'as the cluster decides'],
+          ['Attempts that wait', attempts.waiting],
+          ['Failed today', failed],
+          ['Releases not confirmed', ageOf(attempts.releases, attempts.release_age_seconds)],
+        ]}
+      />
+      <div className="parts">
+        <Section title="Queue and slots" docs={<Docs page="architecture" chapter="Slots" />}>
+          <h3>Who holds a slot</h3>
+          <Holders jobs={overview.holders} />
+          <h3>Who is next</h3>
+          <Next jobs={overview.next} waiting={attempts.waiting} />
+          <h3>By account</h3>
+          <Queues queues={overview.queues} />
+        </Section>
+        <Section
+          title="Failed today"
+          docs={<Docs page="reliability" chapter="Why an attempt ended, and what follows" />}
+        >
+          <Failures jobs={failures} />
+        </Section>
+        <Section title="Usage" docs={<Docs page="access" chapter="Admin routes" />}>
+          <Usage token={token} />
+        </Section>
+        <Section title="Workers" docs={<Docs page="operations" chapter="Alerts" />}>
+          <Workers workers={overview.workers} />
+        </Section>
+        <Section title="Model servers" docs={<Docs page="internal-api" chapter="Model server" />}>
+          <ModelServers servers={overview.model_servers} />
+        </Section>
+        <div className="cards-row">
+          <Section title="Maintenance" docs={<Docs page="operations" chapter="Before a maintenance" />}>
+            <MaintenanceSwitch maintenance={maintenance} token={token} />
+          </Section>
+          <Section title="Outbox" docs={<Docs page="operations" chapter="Alerts" />}>
+            <p>
+              {outbox.messages === 0
+                ? 'Temporal has every message.'
+                : `${ageOf(outbox.messages, outbox.age_seconds)} to deliver to Temporal.`}
+            </p>
+          </Section>
+          <Section title="Webhooks" docs={<Docs page="webhooks" chapter="What a receiver can rely on" />}>
+            <p>
+              {overview.webhook_lag_seconds === 0
+                ? 'No event is overdue.'
+                : `The longest overdue event has waited ${duration(overview.webhook_lag_seconds)}.`}
+            </p>
+          </Section>
+          <Section title="Reaper" docs={<Docs page="reliability" chapter="The reaper" />}>
+            {hits === 0 ? (
+              <p>The workers above have found nothing that outlived its workflow.</p>
+            ) : (
+              <Facts facts={reaped.map(({ what, count }) => [what.replaceAll('_', ' '), String(count)] as const)} />
+            )}
+          </Section>
+        </div>
+      </div>
     </>
   )
 }
@@ -135,10 +158,9 @@ const ageOf = (count: number, seconds: number) =>
 
 function Section({ title, docs, children }: { title: string; docs: ReactNode; children: ReactNode }) {
   return (
-    <section aria-label={title}>
-      <h2>{title}</h2>
+    <Card title={title}>
       {children}
-      <p className="quiet">More: {docs}</p>
-    </section>
+      <p className="quiet small">More: {docs}</p>
+    </Card>
   )
 }

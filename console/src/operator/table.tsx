@@ -2,11 +2,11 @@ import type { ReactNode } from 'react'
 import { Head } from '../ui/head.tsx'
 import { Empty } from '../ui/states.tsx'
 
-/** The first cell of a row names it. */
+/** The first cell of a row names it. On a narrow page each row is a card. */
 export function Table({ head, rows, empty }: { head: readonly string[]; rows: readonly ReactNode[][]; empty: string }) {
   if (rows.length === 0) return <Empty>{empty}</Empty>
   return (
-    <table className="list">
+    <table className="list cards">
       <Head columns={head} />
       <tbody>
         {rows.map(([name, ...cells], index) => (
@@ -15,7 +15,7 @@ export function Table({ head, rows, empty }: { head: readonly string[]; rows: re
               {name}
             </th>
             {cells.map((cell, column) => (
-              <td key={column} className="text">
+              <td key={column} className="text" data-name={head[column + 1]}>
                 {cell}
               </td>
             ))}

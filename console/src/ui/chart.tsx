@@ -37,6 +37,8 @@ export type ChartProps = {
 const looks = 8
 const dashes = [[], [8, 4], [2, 3], [12, 4, 2, 4], [4, 4], [1, 2], [16, 4], [6, 2, 1, 2]]
 const height = 300
+/** In pixels, also in style/pages.css: room for half of the last name of the axis. */
+const paddingRight = 24
 
 export function Chart(props: ChartProps) {
   const { x, lines, isLog, xName, label, onCanvas, mark, below, end = null } = props
@@ -182,6 +184,7 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
   return {
     width: element.clientWidth,
     height,
+    padding: [null, paddingRight, null, null],
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
     axes: [axis, { ...axis, size: 60 }],
     series: [

@@ -62,7 +62,7 @@ export function DatasetView({ id }: { id: string }) {
                 As the trainer reads them; <mark>this</mark> is what it learns.
               </p>
               <table className="list">
-                <Head columns={['Line', 'Input', 'Output']} />
+                <Head columns={[['Line', 'number'], 'Input', 'Output']} />
                 <tbody>
                   {known.rows.map(
                     ({

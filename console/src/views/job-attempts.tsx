@@ -1,47 +1,50 @@
 import type { Attempt } from '../api/job.ts'
 import { duration } from '../domain/format.ts'
-import { Head } from '../ui/head.tsx'
 import { Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 import { When } from '../ui/text.tsx'
 
 export function JobAttempts({ attempts }: { attempts: Attempt[] }) {
   if (attempts.length === 0) return <Empty>No attempt has begun yet.</Empty>
   return (
-    <table className="list">
-      <Head
-        columns={[
-          'Attempt',
-          'How it ended',
-          'Steps',
-          ['Productive', 'medium'],
-          ['Lost', 'medium'],
-          ['GPU time', 'wide'],
-          ['Began', 'wide'],
-        ]}
-      />
-      <tbody>
-        {attempts.map((each) => (
-          <tr key={each.attempt}>
-            <td>
-              {each.attempt}
-              {each.mode === 'evaluate' && <span className="quiet"> evaluation</span>}
-            </td>
-            <td className="text">
-              {each.ended_at === null ? 'running' : (each.cause ?? 'done').replaceAll('_', ' ')}
-              {each.message && <span className="quiet"> – {each.message}</span>}
-            </td>
-            <td>
-              {each.from_step} to {each.last_step ?? '–'}
-            </td>
-            <td className="medium">{duration(each.training_seconds.productive)}</td>
-            <td className="medium">{duration(each.training_seconds.lost)}</td>
-            <td className="wide">{duration(each.gpu_seconds.allocated)}</td>
-            <td className="wide">
-              <When at={each.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label="Attempts"
+      rows={attempts}
+      keyOf={({ attempt }) => attempt}
+      columns={[
+        {
+          name: 'Attempt',
+          isHead: true,
+          cell: ({ attempt, mode }) => (
+            <span>
+              Attempt {attempt}
+              {mode === 'evaluate' && <span className="quiet"> evaluation</span>}
+            </span>
+          ),
+        },
+        {
+          name: 'How it ended',
+          className: 'text',
+          cell: ({ ended_at: endedAt, cause, message }) => (
+            <span>
+              {endedAt === null ? 'running' : (cause ?? 'done').replaceAll('_', ' ')}
+              {message && <span className="quiet"> – {message}</span>}
+            </span>
+          ),
+        },
+        {
+          name: 'Steps',
+          cell: ({ from_step: from, last_step: last }) => `${from} to ${last ?? '–'}`,
+        },
+        {
+          name: 'Productive',
+          className: 'number',
+          cell: ({ training_seconds: seconds }) => duration(seconds.productive),
+        },
+        { name: 'Lost', className: 'number', cell: ({ training_seconds: seconds }) => duration(seconds.lost) },
+        { name: 'GPU time', className: 'number wide', cell: ({ gpu_seconds: gpu }) => duration(gpu.allocated) },
+        { name: 'Began', className: 'wide', cell: ({ created_at: at }) => <When at={at} /> },
+      ]}
+    />
   )
 }

@@ -6,6 +6,8 @@ import { fixed } from '../domain/format.ts'
 import { isOpen } from '../domain/job-list.ts'
 import { difference } from '../domain/text-diff.ts'
 import { AnswerList } from '../ui/answer-list.tsx'
+import { Card } from '../ui/card.tsx'
+import { ScoreBars } from '../ui/score-bars.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 
 export function JobEvaluation({ job }: { job: Job }) {
@@ -30,18 +32,26 @@ export function JobEvaluation({ job }: { job: Job }) {
 }
 
 /** Means over the rows, with the interval in which the difference lies. */
-export function Scores({ summary }: { summary: Evaluation['summary'] }) {
+function Scores({ summary }: { summary: Evaluation['summary'] }) {
   const graders = Object.entries(summary ?? {}).flatMap(([name, each]) => (each ? [{ name, ...each }] : []))
   if (graders.length === 0) return null
   return (
-    <ul>
+    <div className="cards-row two">
       {graders.map(({ name, tuned, base, difference: { mean, low, high } }) => (
-        <li key={name}>
-          {name}: <strong>{fixed(tuned.mean)}</strong>, base {fixed(base.mean)}; difference {fixed(mean)} ({fixed(low)}{' '}
-          to {fixed(high)})
-        </li>
+        <Card key={name} title={name}>
+          <ScoreBars
+            most={Math.max(1, tuned.high, base.high)}
+            scores={[
+              { name: 'tuned', score: tuned },
+              { name: 'base', score: base },
+            ]}
+          />
+          <p className="quiet small">
+            Difference {fixed(mean)} ({fixed(low)} to {fixed(high)})
+          </p>
+        </Card>
       ))}
-    </ul>
+    </div>
   )
 }
 

@@ -1,9 +1,9 @@
 import type { JobEvent } from '../api/job.ts'
 import { runsOf, stays } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
-import { Head } from '../ui/head.tsx'
-import { bothTimes, Status, useNow, When } from '../ui/text.tsx'
 import { Empty } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
+import { bothTimes, Status, useNow, When } from '../ui/text.tsx'
 
 /** The states that the job went through, a row for each run, and how long it was in each. */
 export function StateWalk({ events, isOpen }: { events: JobEvent[]; isOpen: boolean }) {
@@ -33,23 +33,27 @@ export function StateWalk({ events, isOpen }: { events: JobEvent[]; isOpen: bool
 export function JobEvents({ events }: { events: JobEvent[] }) {
   if (events.length === 0) return <Empty>Nothing has happened yet.</Empty>
   return (
-    <table className="list">
-      <Head columns={['When', 'What', ['Attempt', 'medium'], ['By', 'medium']]} />
-      <tbody>
-        {events.toReversed().map(({ id, at, kind, status, reason, message, attempt, actor }) => (
-          <tr key={id}>
-            <td>
-              <When at={at} />
-            </td>
-            <td className="text">
-              {kind === 'status' && status ? <Status status={status} /> : kind}
+    <Table
+      label="Events"
+      isDense
+      rows={events.toReversed()}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          name: 'What',
+          isHead: true,
+          className: 'text',
+          cell: ({ kind, status, reason, message }) => (
+            <span>
+              {kind === 'status' && status ? <Status status={status} /> : kind.replaceAll('_', ' ')}
               {(message ?? reason) ? ` – ${message ?? reason ?? ''}` : ''}
-            </td>
-            <td className="medium">{attempt ?? '–'}</td>
-            <td className="medium">{actor}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </span>
+          ),
+        },
+        { name: 'Attempt', className: 'number', cell: ({ attempt }) => attempt ?? '–' },
+        { name: 'By', cell: ({ actor }) => actor },
+        { name: 'When', className: 'nowrap', cell: ({ at }) => <When at={at} /> },
+      ]}
+    />
   )
 }

@@ -10,7 +10,7 @@ import { descendantsOf, endOf, lifetimes, lifetimesUntil, type Lifetime } from '
 import { Chip } from '../ui/chip.tsx'
 import { Confirm } from '../ui/confirm.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
-import { Answer, Failure } from '../ui/states.tsx'
+import { Answer, Failure, Loading } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Code, When } from '../ui/text.tsx'
 import { toast } from '../ui/toast.tsx'
@@ -27,7 +27,10 @@ export function Keys() {
   const [made, setMade] = useState<Made | null>(null)
   const own = useSession()?.keyId
   const keys = useQuery(keysQuery)
+  const session = useQuery(sessionQuery)
   const now = new Date()
+  // The form says when the session ends its keys, and would push the table down.
+  if (session.isPending) return <Loading what="the keys" />
   return (
     <>
       <NewKey done={setMade} />

@@ -1,10 +1,11 @@
-// `npm run bench -- lighthouse`: Lighthouse's marks for the pages of the console, for a desktop computer over loopback. npx
-// fetches Lighthouse, which is no dependency: it would double the packages of the tests.
+// `npm run bench -- lighthouse [--mobile]`: Lighthouse's marks for the pages of the console: for a desktop computer, or for a
+// phone on a line of 1.6 Mbit/s, both computed from a load over loopback. npx fetches Lighthouse, which is no dependency: it
+// would double the packages of the tests.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import { insertedJobs } from '../../../bench/inserted-job.ts'
 import { createClient, startStack } from '../../../bench/stack.ts'
 import { findChromium } from '../../../tools/setup/chromium.mjs'
@@ -13,6 +14,9 @@ import { launch, openProfile } from './launch.ts'
 const version = '13.5.0'
 const categories = ['performance', 'accessibility', 'best-practices'] as const
 const steps = 1000
+const { values } = parseArgs({ options: { mobile: { type: 'boolean', default: false } } })
+/** A phone is Lighthouse's own default. */
+const device = values.mobile ? [] : ['--preset=desktop']
 
 type Marks = {
   categories: Record<(typeof categories)[number], { score: number | null }>
@@ -57,7 +61,7 @@ async function sessionCookie(): Promise<string> {
 async function say(name: string, url: string, cookie: string) {
   const output = join(folder, 'marks.json')
   const args = [
-    ...['--yes', `lighthouse@${version}`, url, '--quiet', '--preset=desktop', `--only-categories=${categories.join()}`],
+    ...['--yes', `lighthouse@${version}`, url, '--quiet', ...device, `--only-categories=${categories.join()}`],
     ...['--output=json', `--output-path=${output}`, '--chrome-flags=--headless=new --no-sandbox'],
     ...(cookie === '' ? [] : ['--extra-headers', JSON.stringify({ Cookie: cookie })]),
   ]

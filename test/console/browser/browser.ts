@@ -62,18 +62,31 @@ type Violation = { id: string; nodes: { target: string[]; any: { message: string
 
 /** Only colours differ between the themes. */
 const themes = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-block'] } }
+/** A small phone, where rows of tables are cards, and then a desktop computer again. */
+const sizes = [
+  { width: 360, height: 740 },
+  { width: 1280, height: 900 },
+]
 
-/** Holds the page against the rules of axe-core in both themes. */
+/** Holds the page, narrow and wide, against the rules of axe-core in both themes, and against the width of the screen. */
 export async function isAccessible(page: Page, where: string) {
   await page.evaluate(`${axe}; undefined`)
-  for (const [theme, rules] of Object.entries(themes)) {
-    await page.emulateMedia({ colorScheme: theme as keyof typeof themes })
-    const run = `axe.run(${JSON.stringify(rules)}).then(({ violations }) => violations)`
-    const violations: Violation[] = await page.evaluate(run)
-    const found = violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ target, any }) => `${where} ${theme}: ${id} at ${target.join(' ')}: ${any[0]?.message ?? ''}`),
-    )
-    assert.deepEqual(found, [])
+  for (const size of sizes) {
+    await page.setViewportSize(size)
+    // A curve is drawn again for its new width some frames later.
+    await page.waitForFunction(`document.documentElement.scrollWidth <= ${size.width}`)
+    for (const [theme, rules] of Object.entries(themes)) {
+      await page.emulateMedia({ colorScheme: theme as keyof typeof themes })
+      const run = `axe.run(${JSON.stringify(rules)}).then(({ violations }) => violations)`
+      const violations: Violation[] = await page.evaluate(run)
+      const found = violations.flatMap(({ id, nodes }) =>
+        nodes.map(
+          ({ target, any }) =>
+            `${where}, ${size.width} pixels, ${theme}: ${id} at ${target.join(' ')}: ${any[0]?.message ?? ''}`,
+        ),
+      )
+      assert.deepEqual(found, [])
+    }
   }
 }
 

@@ -68,7 +68,7 @@ suite('the console while processes are killed', { timeout: patienceMs }, async (
     await dialog.getByText(`${name}@production`).waitFor()
     await dialog.getByLabel('Version').selectOption({ index: 1 })
     await dialog.getByRole('button', { name: 'Move' }).click()
-    await page.getByText(`${name}@production`).waitFor()
+    await page.getByText(`${name}@production is now version`).waitFor()
     await page.goto(consoleUrl(`/playground?models=${connection().baseModel}`))
     await page.getByRole('button', { name: 'Add a model' }).click()
     await page.getByRole('combobox', { name: 'Model 2' }).selectOption(`${name}@production`)

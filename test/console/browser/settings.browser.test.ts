@@ -17,6 +17,7 @@ const partBytes = 16 * 1024 * 1024
 suite('settings and operators', { timeout: patienceMs }, async () => {
   const account = await createOperator().openAccount()
   const owner = await account.makeKey(['training', 'data', 'read', 'admin'])
+  const api = createApi(owner.key)
   const { browser, context, page, problems } = await startConsole(owner.key)
   const folder = mkdtempSync(join(tmpdir(), 'anneal-upload-'))
   after(() => rmSync(folder, { recursive: true }))
@@ -79,6 +80,22 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     assert.deepEqual(problems, [])
   })
 
+  test('a job that failed for its data begins with the reason, and leads to the data set', async () => {
+    await api.upload('broken', '{"input": "no output"}')
+    const id = await api.train({ dataset_id: 'broken' })
+    await api.untilStatus(id, 'FAILED')
+    const open = await openProfile(browser, { bypassCSP: true, storageState: await context.storageState() })
+    const failed = await open.newPage()
+    await failed.goto(consoleUrl(`/jobs/${id}`))
+    const reason = failed.getByRole('region', { name: 'Why the job failed' })
+    await reason.getByText('output').waitFor()
+    await isAccessible(failed, 'a failed job')
+    await reason.getByRole('link', { name: 'Open the data set' }).click()
+    await failed.getByText('1 row cannot be read').or(failed.getByText('is missing')).first().waitFor()
+    await isAccessible(failed, 'a bad data set')
+    await open.close()
+  })
+
   // Only a browser keeps the file's identity and the stored parts over a reload.
   test('an upload that was cut goes on after its last stored part', async () => {
     let sent = 0
@@ -105,7 +122,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     const [user, assistant] = ['user', 'assistant'].map((role) => (content: string) => ({ role, content }))
     assert.ok(user && assistant)
     const messages = [user('Hello'), assistant('Good morning'), user('Where is it?'), assistant('On its way')]
-    await createApi(owner.key).upload('talk', JSON.stringify({ messages }))
+    await api.upload('talk', JSON.stringify({ messages }))
     await page.goto(consoleUrl('/data/talk'))
     await page.getByRole('listitem').getByText('Where is it?').waitFor()
     const marked = page.getByRole('listitem').locator('mark')
@@ -157,6 +174,7 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await isAccessible(visited, '/open')
     await visited.getByRole('button', { name: 'Do not sign in' }).click()
     await visited.getByLabel('API key').waitFor()
+    await isAccessible(visited, 'sign-in')
     assert.deepEqual(await profile.cookies(), [])
     await profile.close()
     await page.goto(consoleUrl(`/open#${'A'.repeat(43)}`))
