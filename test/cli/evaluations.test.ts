@@ -37,7 +37,7 @@ test('asks in the form of the command, and leaves bad rows out', async () => {
   const bodyOf = async (...options: string[]) => {
     const { code, stderr } = await anneal('create', 'questions', 'one', ...options)
     assert.equal(code, 0, stderr)
-    return asked.at(-1)?.body
+    return JSON.parse(asked.at(-1)?.body ?? 'null') as unknown
   }
   const common = { dataset_id: 'questions', models: ['one'] }
   assert.deepEqual(await bodyOf('--chat', '--system', ''), { ...common, as_chat: true, system: '' })
