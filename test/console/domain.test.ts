@@ -215,6 +215,7 @@ test('the curve leaves out steps that a later attempt has repeated', () => {
       [2, 20, 60],
     ],
   )
+  assert.equal(partsOf([attempt(1, 0, null)], 30)[0]?.to, 30, 'an attempt that runs reaches the newest step')
 })
 
 test('answers differ in the words that only one of them has', () => {

@@ -49,12 +49,16 @@ export const attemptTone = ({ cause, ended_at: endedAt }: Attempt): 'running' | 
 
 export type Part = { attempt: Attempt; from: number; to: number }
 
-/** The steps that each attempt has added to the curve: a later attempt replaces what it repeats. Oldest first. */
-export function partsOf(attempts: readonly Attempt[]): Part[] {
+/**
+ * The steps that each attempt has added to the curve: a later attempt replaces what it repeats. Oldest first.
+ * @param newest the newest step of the curve, which a page knows earlier than the facts of the attempt that runs
+ */
+export function partsOf(attempts: readonly Attempt[], newest = 0): Part[] {
   const inOrder = attempts.toSorted((a, b) => a.attempt - b.attempt)
   return inOrder.flatMap((attempt, index) => {
     const later = inOrder.slice(index + 1).find(({ mode }) => mode === 'train')
-    const reached = attempt.last_step ?? attempt.from_step
+    const known = attempt.last_step ?? attempt.from_step
+    const reached = attempt.ended_at === null ? Math.max(known, newest) : known
     const to = later ? Math.min(reached, later.from_step) : reached
     return attempt.mode === 'train' && to > attempt.from_step ? [{ attempt, from: attempt.from_step, to }] : []
   })

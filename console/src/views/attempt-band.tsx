@@ -6,6 +6,8 @@ import { duration } from '../domain/format.ts'
 
 type Props = {
   attempts: Attempt[]
+  /** The newest step of the curve. */
+  newest: number
   range: Range
   /** The place of a step on the axis of the range. */
   at: (step: number) => number
@@ -14,8 +16,8 @@ type Props = {
 /** A narrower part has no room for its number, in percent of the width. */
 const leastShare = 2
 
-export function AttemptBand({ attempts, range, at }: Props) {
-  const parts = partsOf(attempts)
+export function AttemptBand({ attempts, newest, range, at }: Props) {
+  const parts = partsOf(attempts, newest)
   const width = range.max - range.min
   if (parts.length === 0 || width <= 0) return null
   const place = (step: number) => Math.max(0, Math.min(100, ((at(step) - range.min) / width) * 100))
@@ -23,7 +25,7 @@ export function AttemptBand({ attempts, range, at }: Props) {
     <ol className="band" aria-label="Attempts that the curve is made of">
       {parts.map(({ attempt, from, to }) => {
         const [left, right] = [place(from), place(to)]
-        const says = saysOf(attempt as Attempt)
+        const says = saysOf(attempt as Attempt, newest)
         return (
           <li
             key={attempt.attempt}
@@ -40,14 +42,11 @@ export function AttemptBand({ attempts, range, at }: Props) {
   )
 }
 
-function saysOf({
-  attempt,
-  cause,
-  ended_at: endedAt,
-  from_step: from,
-  last_step: to,
-  training_seconds: seconds,
-}: Attempt) {
+function saysOf(
+  { attempt, cause, ended_at: endedAt, from_step: from, last_step: last, training_seconds: seconds }: Attempt,
+  newest: number,
+) {
+  const to = endedAt === null ? newest : (last ?? from)
   const end = endedAt === null ? 'runs' : `ended: ${(cause ?? 'done').replaceAll('_', ' ')}`
-  return `Attempt ${attempt}, steps ${from} to ${to ?? from}, ${end}. ${duration(seconds.lost)} lost, ${duration(seconds.productive)} kept.`
+  return `Attempt ${attempt}, steps ${from} to ${to}, ${end}. ${duration(seconds.lost)} lost, ${duration(seconds.productive)} kept.`
 }

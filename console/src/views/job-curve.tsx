@@ -66,7 +66,7 @@ export function JobCurve({ id, metrics, attempts, end }: Props) {
         pointText={(place) => pointText(metrics, place, seconds, other)}
         mark={best && place !== undefined && other === '' ? { at: place, label: `best, step ${best.step}` } : null}
         onCanvas={(element) => (canvas.current = element)}
-        below={<AttemptBand attempts={attempts} range={range} at={at} />}
+        below={<AttemptBand attempts={attempts} newest={last?.step ?? 0} range={range} at={at} />}
       />
       <CurveTools id={id} metrics={metrics} canvas={canvas} />
     </section>
