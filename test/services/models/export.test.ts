@@ -60,7 +60,7 @@ suite('an export', async () => {
       const { json } = await get(name, made.id)
       const [{ name: file, key, sizeBytes, sha256 }] = files as [(typeof files)[0] & object]
       const [adapter, card, ...others] = json.files
-      assert.deepEqual({ ...json, files: [] }, { ...made, message: null, expires_in: 900, files: [] })
+      assert.deepEqual({ ...json, files: [] }, { ...made, status_reason: null, message: null, expires_in: 900, files: [] })
       assert.deepEqual(adapter, { name: file, url: `http://store/${key}`, sha256, size_bytes: sizeBytes })
       assert.deepEqual([card.name, others], ['README.md', []])
     }
