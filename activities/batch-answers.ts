@@ -2,6 +2,7 @@
 // before its final ones.
 import { ApplicationFailure } from '@temporalio/activity'
 import type { BatchCompletionInput, BatchItem, ChunkResults, InferenceBatch } from '../src/domain/inference-batch.ts'
+import { countEmpty } from '../src/domain/answer-warning.ts'
 import { ServiceError } from '../src/domain/service-error.ts'
 import { answerLines, type AnswerLine } from './request-lines.ts'
 import { partialCompletions, type Completions } from './partial-completions.ts'
@@ -96,4 +97,5 @@ const resultsOf = (
   step,
   isFinal,
   ...errorsOf(errors),
+  emptyCount: countEmpty(outputs),
 })

@@ -70,12 +70,12 @@ export function createInferenceBatchActivities({ database, storage, infer }: Inf
     failBatch: ({ batchId, message }: { batchId: string; message: string }): Promise<void> =>
       withHeartbeat(async () => {
         const batch = await existing(batchId)
+        const reason = message === batchTooOld ? 'expired' : message === batchCancelled ? 'cancelled' : 'failed'
         if (batch.kind === 'requests') {
-          const reason = message === batchTooOld ? 'expired' : message === batchCancelled ? 'cancelled' : 'failed'
           await requestBatches.requestEnd(batchId, reason, message)
           return closeRequestBatch(batch)
         }
-        await database.transaction((tx) => tx.inferenceBatches.fail(batchId, message))
+        await database.transaction((tx) => tx.inferenceBatches.fail(batchId, message, reason))
         await storage.remove([batch.promptsKey])
       }),
   }

@@ -119,7 +119,10 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     const rowsKey = storageKeys.evaluation(accountId, id, `rows-${unique}.json`)
     const columns = await columnsOfKey(database, dataKey)
     const sampled = await datasets
-      .sample({ accountId, dataKey, columns, maxRows, key: rowsKey }, cancellationSignal())
+      .sample(
+        { accountId, dataKey, columns, maxRows, key: rowsKey, isSkipping: request.isSkipping ?? false },
+        cancellationSignal(),
+      )
       .catch((error: unknown) => {
         throw error instanceof Error && error.name === 'DatasetInvalidError' ? refused(error.message) : error
       })
@@ -131,7 +134,8 @@ export function createModelEvaluationActivities(deps: ModelEvaluationDependencie
     if (sampled.areChats && request.asChat === false) throw refused(chatsOnly)
     for (const model of request.models) batches.push(await storeBatch(evaluation, model, rows))
     const batchIds = batches.map((batch) => batch.id)
-    const plan = { graders, chunks: sampled.chunks, batchIds, ...(sampled.areChats && { areChats: true }) }
+    const { chunks, areChats, skipped } = sampled
+    const plan = { graders, chunks, batchIds, ...(areChats && { areChats }), ...(skipped.count > 0 && { skipped }) }
     const isOurs = await database.transaction(async (tx) => {
       const started = await tx.modelEvaluations.start(id, {
         rowsKey,

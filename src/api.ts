@@ -1,6 +1,5 @@
 // The api process: public HTTP on one port, the pods' on another, the operators' on a third. Never speaks to Temporal or to a cluster.
 import { setTimeout as sleep } from 'node:timers/promises'
-import packageJson from '../package.json' with { type: 'json' }
 import { openParts } from './compose/parts.ts'
 import { readConfig, type Config } from './config/service.ts'
 import { parseApiKey } from './domain/identifiers.ts'
@@ -40,7 +39,7 @@ async function main() {
     deps,
     bodyMemory,
     ...config,
-    version: packageJson.version,
+    version: config.release,
     metrics,
   })
   const host = config.bindHost

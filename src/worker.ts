@@ -100,7 +100,7 @@ const loops: Loop[] = [
   }),
   workScheduler({ database, notifications, places: config.runningBatches }),
   slotScheduler({ database, notifications, slots: () => trainers.capacity().slots }),
-  waitTeller({ database, executions, slots: () => trainers.capacity().slots }),
+  waitTeller({ database, notifications, executions, slots: () => trainers.capacity().slots }),
   workerReport({ database, workers, slots: () => trainers.capacity().slots, reaped: reapedCounts }),
   resignalWorkflows(executions),
   webhookSender({ database, notifications, call: createCall(config.webhooks), secret: config.secret, log, signal }),

@@ -69,6 +69,12 @@ const suites: Record<string, Suite> = {
     args: lane('test/real-model/'),
     env: { ANNEAL_TEST_MODELS: 'test/real-model/models.json' },
   },
+  'real-chat-model': {
+    what: 'the same chat model tuned on conversations: chats, completions, batches and evaluations agree',
+    when: 'after a change of the form in which models are asked, or of evaluations',
+    args: lane('test/real-chat-model/'),
+    env: { ANNEAL_TEST_MODELS: 'test/real-chat-model/models.json' },
+  },
   'real-model-llama-cpp': {
     what: 'the same chat model, trained and then served by the engine llama.cpp, with types, streams and exports',
     when: 'after a change of runtime/anneal_runtime/server/llama_cpp, or of the version of @node-llama-cpp',

@@ -1,9 +1,11 @@
 // The part of the OpenAPI document that the console uses.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { errorFormats, publicRoutes } from '../src/http/app.ts'
 import { chapters } from '../src/http/anneal/service.ts'
 import { openApiDocument } from '../src/http/kit/openapi.ts'
+import { adminRoutes } from '../src/internal-http/admin-app.ts'
 import { root } from './paths.mjs'
 
 export const typesPath = join(root, 'console/src/api/types.ts')
@@ -35,11 +37,15 @@ const operations = [
   'put /v1/data/{dataset_id}/columns',
   'get /v1/models',
   'get /v1/models/{name}',
+  'get /v1/models/{name}/card',
   'put /v1/models/{name}/aliases/{alias}',
   'delete /v1/models/{name}',
   'post /v1/models/{name}/export',
   'get /v1/models/{name}/exports/{export_id}',
   'post /v2/completions',
+  'get /v1/batches',
+  'get /v1/batches/{id}',
+  'post /v1/batches/{id}/cancel',
   'get /v1/evaluations',
   'post /v1/evaluations',
   'get /v1/evaluations/{id}',
@@ -60,6 +66,9 @@ const operations = [
   'get /v1/webhooks/{webhook_id}/deliveries',
   'post /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
 ]
+
+/** What the operators' page asks. The admin port serves no document, so only the answers are described. */
+const operatorPaths = ['/internal/v1/admin/overview', '/internal/v1/admin/usage']
 
 type Json = Record<string, unknown>
 
@@ -90,7 +99,15 @@ export function consoleDocument() {
     }
   }
   follow(used)
+  for (const path of operatorPaths) used[path] = { get: { responses: { 200: answerOf(path) } } }
   return { ...rest, paths: used, components: { ...components, schemas } }
+}
+
+function answerOf(path: string) {
+  const route = adminRoutes.find((each) => each.method === 'get' && each.path === path)
+  if (!route) throw new Error(`the operators' page asks ${path}, which is no route`)
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(route.response, { io: 'output' })
+  return { description: route.summary, content: { 'application/json': { schema } } }
 }
 
 export const documentHash = (document: object) => createHash('sha256').update(JSON.stringify(document)).digest('hex')

@@ -13,6 +13,8 @@ import { When } from './ui/text.tsx'
 import { Toasts } from './ui/toast.tsx'
 import { OpenLink, SignIn } from './views/sign-in.tsx'
 
+const BatchView = lazyView(async () => (await import('./views/batch.tsx')).BatchView)
+const BatchesView = lazyView(async () => (await import('./views/batches.tsx')).BatchesView)
 const CompareView = lazyView(async () => (await import('./views/compare.tsx')).CompareView)
 const DataView = lazyView(async () => (await import('./views/data.tsx')).DataView)
 const DatasetView = lazyView(async () => (await import('./views/dataset.tsx')).DatasetView)
@@ -80,6 +82,8 @@ function pageAt([, place = '', id]: string[]): ReactNode {
       return id === undefined ? <ModelsView /> : <ModelView key={id} name={decoded(id)} />
     case 'evaluations':
       return id === undefined ? <EvaluationsView /> : <EvaluationView key={id} id={decoded(id)} />
+    case 'batches':
+      return id === undefined ? <BatchesView /> : <BatchView key={id} id={decoded(id)} />
     case 'playground':
       return <PlaygroundView />
     case 'usage':

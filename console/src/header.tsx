@@ -9,6 +9,7 @@ const pages = [
   ['/data', 'Data', 'data'],
   ['/models', 'Models', 'models'],
   ['/evaluations', 'Evaluations', 'evaluations'],
+  ['/batches', 'Batches', 'batches'],
   ['/playground', 'Playground', 'playground'],
   ['/usage', 'Usage', 'usage'],
   ['/settings', 'Settings', 'settings'],

@@ -1,3 +1,4 @@
+import { chatFields, chatOptions } from './remote/chat-options.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
 import { textsFrom } from './remote/stdin.ts'
 import { UsageError } from './usage-error.ts'
@@ -10,20 +11,17 @@ export const command = serviceVerb({
       says: 'a base model, or any name of a tuned model, such as support-bot@production',
       required: true,
     },
-    chat: { says: "asks each prompt as a chat, by the model's own template" },
-    system: { value: 'TEXT', says: 'with --chat, the system message; by default the one that the model learned' },
+    ...chatOptions,
     type: { value: 'JSON', says: `typed output, such as '{"city": "str", "stock": "int"}'` },
     'max-tokens': { value: 'N', says: 'limit of the tokens of an answer (256 by default)' },
     temperature: { value: 'T', says: '0, the default, always takes the likeliest token' },
   },
   async run({ client, args, values, print }) {
-    if (values.system !== undefined && !values.chat) throw new UsageError('--system needs --chat.')
     const answered = await client.post('/v1/completions', {
       body: {
+        ...chatFields(values),
         model_name: values.model,
         prompt: await textsFrom(args),
-        as_chat: values.chat,
-        system: values.system,
         output_type: json('--type', values.type),
         max_tokens: json('--max-tokens', values['max-tokens']),
         temperature: json('--temperature', values.temperature),

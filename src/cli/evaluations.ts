@@ -4,7 +4,7 @@ import { exitCodes } from './command-error.ts'
 import type { Client } from './remote/client.ts'
 import type { Answer } from './remote/operations.ts'
 import { pageOptions, shortTime, tellNext } from './remote/page.ts'
-import { serviceVerb } from './remote/remote-verb.ts'
+import { serviceVerb, warn } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -31,9 +31,17 @@ export const command: Command = {
       },
       'max-rows': { value: 'N', says: 'the most rows that are answered' },
       'max-tokens': { value: 'N', says: 'the most tokens of an answer' },
+      chat: { says: 'asks rows without messages as chats (default: as each model learned)' },
+      'no-chat': { says: 'asks rows without messages as plain prompts' },
+      system: {
+        value: 'TEXT',
+        says: 'the system message of chats without one of their own; by default the one that the model learned, "" for none',
+      },
+      'skip-bad-rows': { says: 'leave out the rows that cannot be evaluated, and evaluate the others' },
       wait: { says: 'wait until the evaluation has ended, and show it' },
     },
     async run({ client, args: [dataset, ...models], values, print, signal }) {
+      const form = formOf(values)
       const made = await client.post(base, {
         body: {
           dataset_id: dataset,
@@ -41,6 +49,8 @@ export const command: Command = {
           graders: values.graders?.split(',').map((name) => name.trim()),
           max_rows: wholeNumber(values['max-rows'], '--max-rows'),
           max_tokens: wholeNumber(values['max-tokens'], '--max-tokens'),
+          ...form,
+          skip_bad_rows: values['skip-bad-rows'],
         },
       })
       if (!values.wait) {
@@ -48,6 +58,7 @@ export const command: Command = {
         return exitCodes.done
       }
       const ended = await untilEnded(client, made.id, signal)
+      for (const warning of ended.warnings ?? []) warn(warning)
       print(ended, () => shown(ended))
       return ended.status === 'COMPLETED' ? exitCodes.done : exitCodes.failed
     },
@@ -56,6 +67,7 @@ export const command: Command = {
     takes: { ID: '' },
     async run({ client, args: [id = ''], print }) {
       const evaluation = await client.get(`${base}/:id`, { params: { id } })
+      for (const warning of evaluation.warnings ?? []) warn(warning)
       print(evaluation, () => shown(evaluation))
     },
   }),
@@ -79,6 +91,14 @@ export const command: Command = {
   }),
 }
 
+type Form = { chat: boolean | undefined; 'no-chat': boolean | undefined; system: string | undefined }
+
+function formOf({ chat, 'no-chat': noChat, system }: Form) {
+  if (noChat && chat) throw new UsageError('Give either --chat or --no-chat.')
+  if (noChat && system !== undefined) throw new UsageError('--system is for chats: leave --no-chat out.')
+  return { as_chat: chat ?? (noChat ? false : undefined), system }
+}
+
 async function untilEnded(client: Client, id: string, signal: AbortSignal): Promise<Evaluation> {
   for (;;) {
     const evaluation = await client.get(`${base}/:id`, { params: { id } })
@@ -87,7 +107,9 @@ async function untilEnded(client: Client, id: string, signal: AbortSignal): Prom
   }
 }
 
-const shown = (evaluation: Evaluation) => `${rows([evaluation])}\n${scores(evaluation)}`
+/** With why it waits or failed. */
+const shown = (evaluation: Evaluation) =>
+  [rows([evaluation]), ...(evaluation.message === null ? [] : [evaluation.message]), scores(evaluation)].join('\n')
 
 function wholeNumber(given: string | undefined, option: string): number | undefined {
   if (given === undefined) return undefined

@@ -59,6 +59,14 @@ export const command: Command = {
     options: to,
     run: (invocation) => printOrDownload(invocation, mergedFiles),
   }),
+  card: serviceVerb({
+    says: 'prints the card of the model: from what it was made, how good it is, and how a program loads it',
+    takes: name,
+    async run({ client, args: [name = ''], print }) {
+      const card = await client.get(`${base}/:name/card`, { params: { name } })
+      print(card, () => card.text)
+    },
+  }),
   delete: serviceVerb({
     takes: name,
     async run({ client, args: [name = ''], print }) {

@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { costCell, costHead } from './remote/cost-column.ts'
 import type { Answer } from './remote/operations.ts'
 import { shortTime } from './remote/page.ts'
 import { adminVerb } from './remote/remote-verb.ts'
@@ -8,7 +9,7 @@ import { UsageError } from './usage-error.ts'
 const base = '/internal/v1/admin'
 
 type Jobs = Answer<'get', `${typeof base}/jobs`>['jobs']
-type Usage = Answer<'get', `${typeof base}/usage`>['usage']
+type Usage = Answer<'get', `${typeof base}/usage`>
 type Maintenance = Answer<'get', `${typeof base}/maintenance`>['maintenance']
 
 const account = { value: 'ID', says: 'only this account' }
@@ -49,7 +50,7 @@ export const command: Command = {
     async run({ client, values: { from, to, by, account: accountId, limit, after }, print }) {
       const query = { from, to, group_by: by, account_id: accountId, limit, after }
       const answer = await client.get(`${base}/usage`, { query })
-      print(answer, () => usageRows(answer.usage))
+      print(answer, () => usageRows(answer))
     },
   }),
   maintenance: adminVerb({
@@ -90,9 +91,9 @@ type Event = Answer<'get', `${typeof base}/jobs/:job_id`>['newest_events'][numbe
 
 const eventCells = ({ kind, status, reason, message, actor }: Event) => [status ?? reason ?? kind, message ?? '', actor]
 
-const usageRows = (usage: Usage) =>
+const usageRows = ({ usage, currency }: Usage) =>
   table(
-    ['DAY', 'ACCOUNT', 'MODEL', 'PROMPTS', 'TOKENS IN', 'TOKENS OUT', 'TRAINING S', 'GPU S'],
+    ['DAY', 'ACCOUNT', 'MODEL', 'PROMPTS', 'TOKENS IN', 'TOKENS OUT', 'TRAINING S', 'GPU S', ...costHead(currency)],
     usage.map((each) => [
       each.day ?? '',
       each.account_name ?? '',
@@ -102,5 +103,6 @@ const usageRows = (usage: Usage) =>
       String(each.completion_tokens),
       each.training_seconds.toFixed(0),
       each.gpu_seconds.toFixed(0),
+      ...costCell(each.cost_micros, currency),
     ]),
   )

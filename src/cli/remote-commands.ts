@@ -34,7 +34,10 @@ export const remoteCommands: Record<string, ListedCommand> = {
   complete: { summary: 'Completes prompts with a base or tuned model.', load: () => import('./complete.ts') },
   chat: { summary: 'Talks with a model; the answer appears as it is written.', load: () => import('./chat.ts') },
   embed: { summary: 'Turns texts into vectors, one JSON list a line.', load: () => import('./embed.ts') },
-  batch: { summary: 'Completes or embeds many texts in the background.', load: () => import('./batch.ts') },
+  batch: {
+    summary: 'Completes or embeds many texts in the background; lists and cancels batches.',
+    load: () => import('./batch.ts'),
+  },
   upload: { summary: 'Uploads a data set for later training jobs.', load: () => import('./upload.ts') },
   data: { summary: 'Lists, checks and deletes data sets.', load: () => import('./data.ts') },
   models: { summary: 'Lists, names, downloads and deletes models.', load: () => import('./models.ts') },

@@ -1,9 +1,10 @@
+import { costCell, costHead } from './remote/cost-column.ts'
 import type { Answer } from './remote/operations.ts'
 import { pageOptions, tellNext } from './remote/page.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
 
-type Used = Answer<'get', '/v1/usage'>['usage'][number]
+type Page = Answer<'get', '/v1/usage'>
 
 export const command = serviceVerb({
   options: {
@@ -14,15 +15,15 @@ export const command = serviceVerb({
   },
   async run({ client, values: { from, to, by, limit, after }, print }) {
     const page = await client.get('/v1/usage', { query: { from, to, group_by: by, limit, after } })
-    print(page, () => rows(page.usage))
+    print(page, () => rows(page))
     tellNext(page.next)
   },
 })
 
-const rows = (list: Used[]) =>
+const rows = ({ usage, currency }: Page) =>
   table(
-    ['DAY', 'KEY', 'MODEL', 'PROMPTS', 'TOKENS IN', 'TOKENS OUT', 'TRAINING S', 'GPU S'],
-    list.map((each) => [
+    ['DAY', 'KEY', 'MODEL', 'PROMPTS', 'TOKENS IN', 'TOKENS OUT', 'TRAINING S', 'GPU S', ...costHead(currency)],
+    usage.map((each) => [
       each.day ?? '',
       each.key_name ?? each.key_id ?? '',
       each.display_name ?? each.model_name ?? '',
@@ -31,5 +32,6 @@ const rows = (list: Used[]) =>
       String(each.completion_tokens),
       each.training_seconds.toFixed(0),
       each.gpu_seconds.toFixed(0),
+      ...costCell(each.cost_micros, currency),
     ]),
   )

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defaultDatasetLimits } from '../datasets/dataset-limits.ts'
 import { callableAddresses } from '../domain/callable-addresses.ts'
+import { Prices } from '../domain/prices.ts'
 import { isProxy } from '../domain/trusted-proxies.ts'
 import { listed } from './environment.ts'
 
@@ -138,6 +139,8 @@ export const ServiceEnvironment = z.object({
   ANNEAL_AUDIT_DAYS: z.coerce.number().int().min(90).max(36_500).default(400),
   /** Multiplies every retention period but that of the audit trail. */
   ANNEAL_RETENTION_SCALE: z.coerce.number().positive().default(1),
+  /** What the operator takes for the work, as JSON: docs/settings.md, "Prices". Nothing has a price without it. */
+  ANNEAL_PRICES: Prices.optional(),
   /** The Temporal UI, for links that users get; without it there are none. */
   TEMPORAL_UI_URL: z.url().optional(),
   TEMPORAL_NAMESPACE: z.string().min(1).default('default'),

@@ -1,5 +1,6 @@
 // The settings of the api and the worker.
 import { readFileSync } from 'node:fs'
+import packageJson from '../../package.json' with { type: 'json' }
 import { parseCatalogue } from '../domain/catalogue.ts'
 import { retentionOf } from '../domain/retention.ts'
 import { listed, parse } from './environment.ts'
@@ -17,6 +18,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     findTemplate(entry, env),
   )
   return {
+    release: packageJson.version,
     databaseUrl: env.DATABASE_URL,
     s3: {
       endpoint: env.S3_ENDPOINT,
@@ -50,6 +52,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     },
     bodyMemoryBytes: env.ANNEAL_BODY_MEMORY_BYTES,
     maxJobFollowers: env.ANNEAL_MAX_JOB_FOLLOWERS,
+    prices: env.ANNEAL_PRICES ?? null,
     maxOpenJobs: env.ANNEAL_MAX_OPEN_JOBS,
     maxStoredBytes: env.ANNEAL_MAX_STORED_BYTES,
     maxRowBytes: env.ANNEAL_MAX_ROW_BYTES,

@@ -2,17 +2,25 @@
 import { Readable } from 'node:stream'
 import { layOut, type ChunkLocation } from '../domain/chunk-layout.ts'
 import type { Chat } from '../domain/chat.ts'
-import { invalidDataReason, type Columns } from '../domain/dataset-report.ts'
-import type { EvaluatedRow } from '../domain/model-evaluation.ts'
+import { evaluationDataProblem, skippedNote, type Columns, type DatasetReport } from '../domain/dataset-report.ts'
+import type { EvaluatedRow, SkippedRows } from '../domain/model-evaluation.ts'
 import type { Storage } from '../storage/storage.ts'
+import { createBadRowGroups } from './bad-row-groups.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
 import type { Conversation, DatasetRow } from './dataset-row.ts'
 import { validateRows } from './validate-rows.ts'
 
-export type Sample = { dataKey: string; columns: Columns | null; maxRows: number; key: string }
+/** `isSkipping`: whether rows that cannot be evaluated are left out. */
+export type Sample = { dataKey: string; columns: Columns | null; maxRows: number; key: string; isSkipping: boolean }
 /** `areChats`: conversations are among the rows. */
-export type SampledRows = { rowCount: number; sizeBytes: number; chunks: ChunkLocation[]; areChats: boolean }
+export type SampledRows = {
+  rowCount: number
+  sizeBytes: number
+  chunks: ChunkLocation[]
+  areChats: boolean
+  skipped: SkippedRows
+}
 
 /** Characters of the chosen rows, which are in memory at once. */
 const maxCharacters = 16 * 1024 * 1024
@@ -20,26 +28,49 @@ const maxCharacters = 16 * 1024 * 1024
 /** Reads every row, so that a bad one is found. @throws DatasetInvalidError */
 export async function sampleRows(
   storage: Storage,
-  { dataKey, columns, maxRows, key }: Sample,
+  { dataKey, columns, maxRows, key, isSkipping }: Sample,
   { limits }: { limits: DatasetLimits },
 ): Promise<SampledRows> {
   const file = await storage.read(dataKey)
   if (!file) throw new DatasetInvalidError('The data set no longer exists: upload it again.')
   const selection = createRowSelection(maxRows)
+  const unfit = createBadRowGroups()
   const watch = createLimitWatch(limits)
   const check = await validateRows(file as AsyncIterable<Buffer>, {
     limits,
     watch,
     columns,
-    use: (row, print) => selection.add(row, print),
+    // All rows are read, so that the report counts every one that is not fit.
+    isSkipping: true,
+    use(row, print, line) {
+      const reason = unfitReason(row)
+      if (reason === null) selection.add(row, print)
+      else unfit.add({ line, field: 'row', reason })
+    },
   })
-  const problem = invalidDataReason('data set', check.report({ etag: '', sizeBytes: 0 }))
+  const report = withUnfit(check.report({ etag: '', sizeBytes: 0 }), unfit.list())
+  const problem = evaluationDataProblem(report, { isSkipping })
   if (problem !== null) throw new DatasetInvalidError(problem)
   const rows = selection.rows()
   const { object, chunks } = layOut(rows)
   await storage.write(key, Readable.from([object], { objectMode: false }))
   const areChats = rows.some(({ chat }) => chat !== undefined)
-  return { rowCount: rows.length, sizeBytes: object.length, chunks, areChats }
+  const skipped = { count: report.badRowCount, note: skippedNote(report) }
+  return { rowCount: rows.length, sizeBytes: object.length, chunks, areChats, skipped }
+}
+
+/** @returns why no evaluation can read a row that training reads, or null when an evaluation can */
+function unfitReason({ input, conversation }: DatasetRow): string | null {
+  if (conversation?.messages.at(-1)?.calls)
+    return 'ends in a call of a function, which only the evaluation of a training job compares'
+  return input === '' ? 'has no input to ask with' : null
+}
+
+/** Rows that are not fit count as bad rows. */
+function withUnfit(report: DatasetReport, groups: DatasetReport['badRowGroups']): DatasetReport {
+  const badRowGroups = [...report.badRowGroups, ...groups].toSorted((a, b) => (a.lines[0] ?? 0) - (b.lines[0] ?? 0))
+  const badRowCount = groups.reduce((sum, { rowCount }) => sum + rowCount, report.badRowCount)
+  return { ...report, badRowGroups, badRowCount }
 }
 
 type Kept = { print: string; place: number; row: EvaluatedRow }
@@ -54,14 +85,6 @@ export function createRowSelection(maxRows: number) {
   return {
     add({ input, output, conversation }: DatasetRow, print: string) {
       place++
-      if (conversation?.messages.at(-1)?.calls)
-        throw new DatasetInvalidError(
-          `The last answer of row ${place} calls a function. Evaluations read conversations whose last answer is text.`,
-        )
-      if (input === '')
-        throw new DatasetInvalidError(
-          `Row ${place} has no input, as a row of text has none. Evaluations read rows with an input and an output, and conversations.`,
-        )
       const at = firstFrom(kept, print)
       if (at >= maxRows || kept[at]?.print === print) return
       const row = { input, expected: output, ...(conversation && { chat: chatBefore(conversation) }) }

@@ -1,16 +1,17 @@
-// Tells which arguments of a fine-tune have no effect, and which ones were meant.
+// Tells which names in a request have no effect, and which ones were meant.
 import { nearName } from './near-name.ts'
 import type { TrainingNote } from './training-args.ts'
 
 /** The old platform or its clients have these names. They change nothing here. */
-const withoutEffect = [
+const withoutEffect = new Set([
   ...['use_cached_model', 'multi_node', 'model_config'],
   ...['index_method', 'index_k', 'index_max_size', 'index_pq_m', 'index_pq_nbits', 'index_ivf_nlist'],
   ...['index_ivf_nprobe', 'index_hnsw_m', 'index_hnsw_efConstruction', 'index_hnsw_efSearch'],
   ...['max_finetuning_examples', 'temperature', 'base_model', 'bias', 'task_type'],
-]
+  ...['cache_id', 'reservation_id'],
+])
 
-/** Names that other programs use for arguments of ours. */
+/** Names that other programs use for ours. */
 const otherNames: Readonly<Record<string, string>> = {
   ...{ lr: 'learning_rate', steps: 'max_steps', optimizer: 'optim', lr_scheduler: 'lr_scheduler_type' },
   ...{ epochs: 'num_train_epochs', num_epochs: 'num_train_epochs', n_epochs: 'num_train_epochs' },
@@ -18,6 +19,8 @@ const otherNames: Readonly<Record<string, string>> = {
   ...{ r: 'r_value', lora_r: 'r_value', rank: 'r_value', lora_rank: 'r_value', alpha: 'lora_alpha' },
   ...{ max_seq_length: 'max_length', max_seq_len: 'max_length', model_max_length: 'max_length' },
   ...{ save_total_limit: 'keep_checkpoints', early_stopping_patience: 'early_stopping' },
+  ...{ max_completion_tokens: 'max_tokens', max_output_tokens: 'max_tokens', stop_sequences: 'stop' },
+  ...{ system_prompt: 'system', system_message: 'system', chat: 'as_chat', model: 'model_name' },
 }
 
 const maxNames = 20
@@ -34,9 +37,10 @@ export function notesOnNames(
   known: readonly string[],
   elsewhere: readonly { field: string; names: readonly string[] }[] = [],
 ): TrainingNote[] {
-  const names = Object.keys(sent).filter((name) => !known.includes(name) && (sent[name] ?? null) !== null)
-  const old = names.filter((name) => withoutEffect.includes(name))
-  const unknown = names.filter((name) => !withoutEffect.includes(name))
+  const has = new Set(known)
+  const names = Object.keys(sent).filter((name) => !has.has(name) && (sent[name] ?? null) !== null)
+  const old = names.filter((name) => withoutEffect.has(name))
+  const unknown = names.filter((name) => !withoutEffect.has(name))
   const prefix = within === null ? '' : `${within}.`
   return [
     ...(old.length > 0 ? [ignored(`${old.map((name) => prefix + name).join(', ')}: no effect here.`)] : []),

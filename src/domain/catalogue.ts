@@ -166,6 +166,10 @@ const maxEmbedderWindows = 32
 export const maxEmbeddingTokens = ({ engine, contextLength }: Pick<CatalogueEntry, 'engine' | 'contextLength'>) =>
   engine === 'embedder' ? maxEmbedderWindows * contextLength : contextLength
 
+/** The names under which the usage of embedding models is counted. */
+export const embeddingModelsOf = ({ entries }: Catalogue): string[] =>
+  entries.filter(({ task }) => task === 'embedding').map(({ name }) => name)
+
 /** A model's name in the form that workflow ids, run names and Kubernetes names allow. */
 export const modelSlug = (name: string) =>
   name

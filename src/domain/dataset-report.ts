@@ -148,31 +148,44 @@ export function invalidDataReason(name: string, report: DatasetReport): string |
 /** Every row that a job leaves out is listed in one object. */
 const maxSkippedRows = 100_000
 
+type Skipping = { isSkipping: boolean }
+
 /** @returns why a job cannot train on the data, or null when it can */
-export function trainingDataProblem(report: DatasetReport, { isSkipping }: { isSkipping: boolean }): string | null {
-  const problem = invalidDataReason('training data', report)
+export const trainingDataProblem = (report: DatasetReport, skipping: Skipping): string | null =>
+  dataProblem(report, skipping, { name: 'training data', use: 'train on', mostSkipped: maxSkippedRows })
+
+/** @returns why an evaluation cannot use the data set, or null when it can */
+export const evaluationDataProblem = (report: DatasetReport, skipping: Skipping): string | null =>
+  dataProblem(report, skipping, { name: 'data set', use: 'evaluate', mostSkipped: Infinity })
+
+function dataProblem(
+  report: DatasetReport,
+  { isSkipping }: Skipping,
+  { name, use, mostSkipped }: { name: string; use: string; mostSkipped: number },
+): string | null {
+  const problem = invalidDataReason(name, report)
   if (problem === null || report.rowCount === 0) return problem
-  const refusal = skippingRefusal(report)
+  const refusal = skippingRefusal(report, mostSkipped)
   if (!isSkipping) {
     if (refusal !== null) return problem
     const left = report.rowCount - report.badRowCount
-    return `${problem} Mend the file, or set skip_bad_rows to train on the other ${counted(left, 'row')}.`
+    return `${problem} Mend the file, or set skip_bad_rows to ${use} the other ${counted(left, 'row')}.`
   }
-  return refusal && `The training data cannot be used, even without its bad rows: ${refusal}`
+  return refusal && `The ${name} cannot be used, even without its bad rows: ${refusal}`
 }
 
 /** @returns why a job cannot leave out the bad rows, or null when it can */
-export function skippingRefusal(report: DatasetReport): string | null {
+export function skippingRefusal(report: DatasetReport, mostSkipped = maxSkippedRows): string | null {
   const { rowCount, badRowCount, unreadRest } = report
   if (rowCount === 0) return 'it has no rows.'
   if (unreadRest) return `${badRowText(unreadRest)}, and the rows after this line were not read.`
   if (badRowCount === rowCount) return `no good row remains: ${badRowsText(report)}.`
-  if (badRowCount > maxSkippedRows)
-    return `${badRowCount} of ${rowCount} rows are bad, and a job leaves out at most ${maxSkippedRows}: ${badRowsText(report)}.`
+  if (badRowCount > mostSkipped)
+    return `${badRowCount} of ${rowCount} rows are bad, and a job leaves out at most ${mostSkipped}: ${badRowsText(report)}.`
   return null
 }
 
-/** @returns what an event says about the rows that a job leaves out, or null when there are none */
+/** @returns a sentence about the rows that are left out, or null when there are none */
 export function skippedNote(report: Pick<DatasetReport, 'rowCount' | 'badRowCount' | 'badRowGroups'>): string | null {
   const { rowCount, badRowCount } = report
   if (badRowCount === 0) return null

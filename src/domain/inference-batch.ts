@@ -1,4 +1,5 @@
 // Durable batches: a request stores prompts or texts, workers process them in chunks, clients read the result by id.
+import type { PlainPromptRisk } from './answer-warning.ts'
 import type { Chat } from './chat.ts'
 import type { ChunkLocation } from './chunk-layout.ts'
 import type { ChatOptions } from './learned.ts'
@@ -31,6 +32,8 @@ export type BatchRequest = {
   chunkSize: number
   chunks: ChunkLocation[]
   input: BatchCompletionInput | null
+  /** Why its plain prompts may be the wrong form for its model. Absent for none. */
+  risk?: PlainPromptRisk
   /** Long texts to embed are cut, not refused. */
   truncate?: boolean
   /** Of a batch of requests. */
@@ -49,6 +52,10 @@ export type InferenceBatch = {
   request: BatchRequest
   promptsKey: string
   itemCount: number
+  /** The items of chunks that are final. `failedCount` of them were refused, and `emptyCount` have an answer without text. */
+  doneCount: number
+  failedCount: number
+  emptyCount: number
   state: BatchState
   /** Tells the owner why a batch failed; null otherwise. */
   message: string | null
@@ -67,6 +74,8 @@ export type ChunkResults = {
   isFinal: boolean
   errors: string
   errorCount: number
+  /** Answers without text; absent for results that are no answers in text. */
+  emptyCount?: number
 }
 
 /** A batch that is not done this long after its first chunk began fails. Waiting for a turn does not count. */
@@ -96,10 +105,8 @@ export type BatchFile = { id: string; versionId: string }
 /** Why a batch of requests ends before its last line. */
 export type BatchEndReason = 'cancelled' | 'expired' | 'failed'
 
-/** A batch of requests as its owner sees it. `failedCount` is part of `doneCount`. */
+/** A batch of requests as its owner sees it. */
 export type RequestBatch = InferenceBatch & {
-  doneCount: number
-  failedCount: number
   endReason: BatchEndReason | null
   outputFileId: string | null
   errorFileId: string | null
@@ -109,6 +116,19 @@ export type RequestBatch = InferenceBatch & {
   finalizingAt: Date | null
   finishedAt: Date | null
 }
+
+export const batchStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'] as const
+export type BatchStatus = (typeof batchStatuses)[number]
+
+/** A batch of either API beside the others of its account. */
+export type ListedBatch = Pick<InferenceBatch, 'id' | 'apiKeyId' | 'modelName' | 'itemCount' | 'message'> &
+  Pick<RequestBatch, 'doneCount' | 'failedCount' | 'outputFileId' | 'errorFileId'> &
+  Pick<RequestBatch, 'createdAt' | 'startedAt' | 'cancelledAt' | 'finishedAt'> & {
+    kind: PromptBatchKind | 'requests'
+    status: BatchStatus
+    /** When its turn came; null while it waits. */
+    grantedAt: Date | null
+  }
 
 export const batchCancelled = 'The batch was cancelled by an operator.'
 export const batchTooOld = 'The batch did not finish within its time limit. Submit it again.'

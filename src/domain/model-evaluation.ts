@@ -30,9 +30,14 @@ export type EvaluationRequest = {
   asChat?: boolean
   /** The system message of all chats that have none of their own. */
   system?: string
+  /** Rows that cannot be evaluated are left out; absent for no. */
+  isSkipping?: boolean
   /** A run of an eval has this request instead of graders. */
   run?: EvalRunRequest
 }
+
+/** `note`: a sentence about the rows that are left out; null when there are none. */
+export type SkippedRows = { count: number; note: string | null }
 
 export type EvaluationPlan = {
   graders: Grader[]
@@ -41,6 +46,8 @@ export type EvaluationPlan = {
   batchIds: string[]
   /** Conversations are among the rows, so all rows are asked as chats. */
   areChats?: boolean
+  /** Absent when no rows are left out. */
+  skipped?: SkippedRows
 }
 
 /** A mean with its 95 % interval. */
@@ -78,6 +85,8 @@ export type ModelEvaluation = {
   plan: EvaluationPlan | null
   summary: EvaluationSummary | null
   createdAt: Date
+  /** When its turn came; null while it waits. */
+  grantedAt: Date | null
   finishedAt: Date | null
 }
 

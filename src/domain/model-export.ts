@@ -2,6 +2,9 @@
 import type { CatalogueEntry } from './catalogue.ts'
 import type { ArtifactFile } from './training-job.ts'
 
+/** `adapter`: the LoRA weights alone. `merged`: a whole model. */
+export type ExportFormat = 'adapter' | 'merged'
+
 export const exportStatuses = ['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED'] as const
 /** QUEUED: no program was started yet. */
 export type ExportStatus = (typeof exportStatuses)[number]
@@ -29,6 +32,9 @@ export type ModelExport = {
   failure: string | null
   files: readonly ExportedFile[]
   committedAt: Date | null
+  /** When its turn came; null while it waits. */
+  grantedAt: Date | null
+  finishedAt: Date | null
 }
 
 export const exportWorkflowPrefix = 'export-'

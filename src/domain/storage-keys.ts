@@ -15,6 +15,9 @@ export const storageKeys = {
   /** Written by a pod's presigned URL. */
   artifact: (jobId: number, artifactId: string, name: string) => `jobs/${jobId}/artifacts/${artifactId}/${name}`,
   model: (accountId: string, modelName: string, name: string) => `models/${accountId}/${modelName}/${name}`,
+  /** Lies beside the adapter that the card describes, so it goes with the adapter. A card with another text is another object. */
+  card: (adapterKey: string, sha256: string) =>
+    `${adapterKey.slice(0, adapterKey.lastIndexOf('/'))}/card-${sha256}/README.md`,
   /** `name` must differ between tries that may write at once. */
   batch: (accountId: string, batchId: string, name: string) => `batches/${accountId}/${batchId}/${name}`,
   /** `name` must differ between tries that may write at once. */

@@ -16,6 +16,13 @@ export type UsageAmount = {
   gpuSeconds: number
 }
 
+/** The parts of the amounts that have prices of their own. */
+export type PricedParts = {
+  /** Prompt tokens that embedding models read. */
+  embeddedTokens: number
+  trainingGpuSeconds: number
+}
+
 export type UsageEntry = UsageKey & UsageAmount
 
 export const usageDimensions = ['day', 'key', 'model'] as const

@@ -11,6 +11,7 @@ import { inChapter } from './kit/route.ts'
 import { openAiErrorFormat } from './openai/errors.ts'
 import { openAiAliases, openAiHint, openAiRoutes, withEncodedModel } from './openai/routes.ts'
 import { auditRoutes } from './anneal/audit.ts'
+import { batchListRoutes } from './anneal/batches.ts'
 import { batchRoutes } from './lamini/batches.ts'
 import { completionRoutes } from './lamini/completions.ts'
 import { consoleRoutes } from './anneal/console.ts'
@@ -49,7 +50,7 @@ type PublicAppOptions = {
 
 /** All but the two that describe them. */
 export const publicRoutes = [
-  ...inChapter('Completions', [...completionRoutes, ...batchRoutes, ...reservationRoutes]),
+  ...inChapter('Completions', [...completionRoutes, ...batchRoutes, ...batchListRoutes, ...reservationRoutes]),
   ...inChapter('Embeddings', embeddingRoutes),
   ...inChapter('Data', [...dataRoutes, ...dataSetRoutes, ...storedDataRoutes]),
   ...inChapter('Training', [

@@ -1,11 +1,15 @@
 import { placeText, slotWait, waitingForSlot } from '../domain/wait.ts'
 import type { Database } from '../repositories/database.ts'
 import type { UntoldWait } from '../repositories/attempt-waits.ts'
+import type { Notifications } from '../repositories/notifications.ts'
 import type { WorkflowExecutions } from '../temporal/workflow-executions.ts'
 import { fineTuneWorkflowId } from '../domain/identifiers.ts'
 import type { Loop } from './run-loop.ts'
 
+/** While an attempt waits: its reason and its place may change. */
 const everyMs = 5000
+/** While none waits. A notification tells of the next one. */
+const sweepMs = 60_000
 const portion = 100
 
 /**
@@ -14,15 +18,19 @@ const portion = 100
  */
 export const waitTeller = ({
   database,
+  notifications,
   executions,
   slots,
 }: {
   database: Pick<Database, 'attemptWaits' | 'installation'>
+  notifications: Pick<Notifications, 'on'>
   executions: Pick<WorkflowExecutions, 'tellWait'>
   slots: () => number | null
 }): Loop => ({
   name: 'wait teller',
+  subscribe: (wake) => notifications.on('waits', wake),
   async pass(signal) {
+    if (!(await database.attemptWaits.exist())) return sweepMs
     await database.attemptWaits.explain(slotWait(slots(), await database.installation.maintenance()))
     const waits = await database.attemptWaits.takeUntold(portion)
     if (waits.length === 0) return everyMs

@@ -8,6 +8,13 @@ import { waitingLine } from './waiting-line.ts'
 export type UntoldWait = Wait & { attemptId: string; jobId: number; number: number; ahead: number | null }
 
 export const createAttemptWaitRepository = (db: Connection, run: RunStatement) => ({
+  /** Whether an attempt waits for a slot or for its program. */
+  async exist(): Promise<boolean> {
+    const [row] = await db.$queryRaw<{ exist: boolean }[]>`
+      select exists (select from attempts where released_at is null and claimed_at is null) as exist`
+    return row?.exist ?? false
+  },
+
   /**
    * Corrects the reason of jobs that wait for a slot, after the beginning or the end of a maintenance. Leaves out jobs that
    * another transaction holds.

@@ -51,7 +51,11 @@ export const createAttemptRepository = (db: Connection) => ({
   ): Promise<Attempt> {
     await db.attempt.updateMany({ where: { jobId: attempt.jobId, fencedAt: null }, data: { fencedAt: new Date() } })
     await db.trainingJob.update({ where: { id: attempt.jobId }, data: { currentAttempt: attempt.number } })
-    return plain(await db.attempt.create({ data: { ...attempt, tokenHash: Uint8Array.from(attempt.tokenHash) } }))
+    const opened = plain(
+      await db.attempt.create({ data: { ...attempt, tokenHash: Uint8Array.from(attempt.tokenHash) } }),
+    )
+    await notify(db, 'waits')
+    return opened
   },
 
   /**
@@ -212,16 +216,18 @@ export const createAttemptRepository = (db: Connection) => ({
           ended_at = now(), fenced_at = now(), released_at = now()
         where job_id = ${jobId} and number = ${number} and released_at is null
         returning job_id, account_id, claimed_at)
-      insert into usage_days as old (account_id, day, api_key_id, model, training_seconds, gpu_seconds)
+      insert into usage_days as old (account_id, day, api_key_id, model, training_seconds, gpu_seconds, training_gpu_seconds)
       select r.account_id, (now() at time zone 'utc')::date, j.api_key_id, j.base_model, ran.seconds,
-        ran.seconds * coalesce((j.spec->>'nodes')::int, 1)
-          * coalesce((j.spec->>'gpus')::int, (j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0)
+        ran.seconds * has.gpus, ran.seconds * has.gpus
       from released r join training_jobs j on j.id = r.job_id,
-        lateral (select extract(epoch from now() - r.claimed_at)::float8 as seconds) ran
+        lateral (select extract(epoch from now() - r.claimed_at)::float8 as seconds) ran,
+        lateral (select coalesce((j.spec->>'nodes')::int, 1)
+          * coalesce((j.spec->>'gpus')::int, (j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as gpus) has
       where r.claimed_at is not null
       on conflict (account_id, day, api_key_id, model) do update set
         training_seconds = old.training_seconds + excluded.training_seconds,
-        gpu_seconds = old.gpu_seconds + excluded.gpu_seconds`
+        gpu_seconds = old.gpu_seconds + excluded.gpu_seconds,
+        training_gpu_seconds = old.training_gpu_seconds + excluded.training_gpu_seconds`
     await notify(db, 'slots')
   },
 

@@ -10,6 +10,7 @@ import { createAttemptRepository } from './attempts.ts'
 import { createAttemptWaitRepository } from './attempt-waits.ts'
 import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
+import { createBatchListRepository } from './batch-list.ts'
 import type { Connection } from './connection.ts'
 import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
@@ -60,6 +61,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   attemptWaits: createAttemptWaitRepository(db, run),
   auditEvents: createAuditEventRepository(db),
   backlog: createBacklogRepository(db),
+  batchList: createBatchListRepository(run),
   consoleSessions: createConsoleSessionRepository(db),
   datasets: createDatasetRepository(db, run),
   durableWork: createDurableWorkRepository(db),

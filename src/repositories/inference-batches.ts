@@ -1,5 +1,12 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import type { BatchKind, BatchRequest, BatchState, ChunkResults, InferenceBatch } from '../domain/inference-batch.ts'
+import type {
+  BatchEndReason,
+  BatchKind,
+  BatchRequest,
+  BatchState,
+  ChunkResults,
+  InferenceBatch,
+} from '../domain/inference-batch.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { Connection } from './connection.ts'
 import { notify } from './notifications.ts'
@@ -18,6 +25,10 @@ export const createInferenceBatchRepository = (db: Connection) => ({
   async find(accountId: string, id: string): Promise<InferenceBatch | null> {
     const row = await db.inferenceBatch.findFirst({ where: { id, accountId } })
     return row && plain(row)
+  },
+
+  async exists(accountId: string, id: string): Promise<boolean> {
+    return (await db.inferenceBatch.count({ where: { id, accountId } })) > 0
   },
 
   /** For workers: finds a batch of any account. @throws ServiceError not_found after its account was deleted */
@@ -68,7 +79,11 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     if (changed > 0 && results.isFinal)
       await db.inferenceBatch.update({
         where: { id: batchId },
-        data: { doneCount: { increment: itemCount }, failedCount: { increment: results.errorCount } },
+        data: {
+          doneCount: { increment: itemCount },
+          failedCount: { increment: results.errorCount },
+          emptyCount: { increment: results.emptyCount ?? 0 },
+        },
       })
   },
 
@@ -120,18 +135,20 @@ export const createInferenceBatchRepository = (db: Connection) => ({
     return count > 0
   },
 
-  /** Ends a batch as failed and deletes its chunks. Needs a transaction. */
-  async fail(id: string, message: string) {
+  /** Ends a batch without a result and deletes its chunks. Needs a transaction. @returns false when it had ended before */
+  async fail(id: string, message: string, reason: BatchEndReason = 'failed'): Promise<boolean> {
     const count = await db.$executeRaw`
-      update inference_batches set state = 'failed', message = ${message}, finished_at = now()
+      update inference_batches set state = 'failed', message = ${message}, end_reason = ${reason}, finished_at = now()
       where id = ${id}::uuid and state = 'running'`
-    if (count === 0) return
+    if (count === 0) return false
     await db.inferenceBatchChunk.deleteMany({ where: { batchId: id } })
     await notify(db, 'work')
+    return true
   },
 })
 
-export type NewBatch = Omit<InferenceBatch, 'state' | 'message' | 'resultKey'>
+type Begun = 'doneCount' | 'failedCount' | 'emptyCount' | 'state' | 'message' | 'resultKey'
+export type NewBatch = Omit<InferenceBatch, Begun>
 type Chunk = { batchId: string; start: number }
 
 export const plain = ({
@@ -143,6 +160,9 @@ export const plain = ({
   request,
   promptsKey,
   itemCount,
+  doneCount,
+  failedCount,
+  emptyCount,
   state,
   message,
   resultKey,
@@ -155,6 +175,9 @@ export const plain = ({
   request: JSON.parse(request as string) as BatchRequest,
   promptsKey,
   itemCount,
+  doneCount,
+  failedCount,
+  emptyCount,
   state: state as BatchState,
   message,
   resultKey,

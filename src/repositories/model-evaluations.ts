@@ -201,7 +201,7 @@ const read = async (db: Connection, where: Prisma.Sql) => (await readTexts(db, w
 const readTexts = (db: Connection, where: Prisma.Sql) => db.$queryRaw<Texts[]>`
   select id, account_id "accountId", api_key_id "apiKeyId", eval_id "evalId", dataset_id "datasetId", data_key "dataKey",
     max_rows "maxRows", message, rows_key "rowsKey", row_count "rowCount", created_at "createdAt",
-    finished_at "finishedAt", status, request #>> '{}' request, plan #>> '{}' plan, summary #>> '{}' summary
+    granted_at "grantedAt", finished_at "finishedAt", status, request #>> '{}' request, plan #>> '{}' plan, summary #>> '{}' summary
   from model_evaluations where ${where}`
 
 const plain = ({ request, plan, summary, ...row }: Texts): ModelEvaluation => ({

@@ -129,4 +129,6 @@ const plain = (row: Prisma.ModelExportGetPayload<object>): ModelExport => ({
   failure: row.failure,
   files: row.files as ExportedFile[],
   committedAt: row.committedAt,
+  grantedAt: row.grantedAt,
+  finishedAt: row.finishedAt,
 })

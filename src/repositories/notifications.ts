@@ -6,7 +6,17 @@ import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './co
 import type { Connection } from './connection.ts'
 
 const channels = [
-  ...(['outbox', 'work', 'slots', 'model_servers', 'stored_rows', 'webhooks', 'training_jobs', 'access_ends'] as const),
+  ...([
+    'outbox',
+    'work',
+    'slots',
+    'model_servers',
+    'stored_rows',
+    'webhooks',
+    'training_jobs',
+    'waits',
+    'access_ends',
+  ] as const),
 ]
 
 export type NotificationChannel = (typeof channels)[number]

@@ -2,7 +2,7 @@
 import type { NameParts } from '../domain/display-name.ts'
 import type { TrainingJobStatus } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
-import type { UsageAmount } from '../domain/usage.ts'
+import type { PricedParts, UsageAmount } from '../domain/usage.ts'
 import { nameColumns } from './name-columns.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 import { waitingLine } from './waiting-line.ts'
@@ -19,13 +19,16 @@ type JobPage = { accountId: string | null; status: TrainingJobStatus | null; aft
 /** A dimension is '' when it is not grouped by. */
 export type AccountUsageGroup = { day: string; accountId: string; model: string }
 /** `parts` is null unless the model is a tuned one that exists. `accountName` is '' without its dimension. */
-export type AccountUsage = AccountUsageGroup & UsageAmount & { accountName: string; parts: NameParts | null }
+export type AccountUsage = AccountUsageGroup &
+  UsageAmount &
+  PricedParts & { accountName: string; parts: NameParts | null }
 
 type UsagePage = {
   /** The first day, and the day after the last. */
   from: string
   to: string
   by: readonly ('account' | 'day' | 'model')[]
+  embeddingModels: readonly string[]
   accountId: string | null
   after: AccountUsageGroup | null
   limit: number
@@ -56,10 +59,11 @@ export const createOperatorViewRepository = (run: RunStatement) => ({
   listFailures: (since: Date, limit: number): Promise<OperatorJob[]> => run(listFailures, [since, limit]),
 
   /** Ordered by day, account and model. */
-  async usage({ from, to, by, accountId, after, limit }: UsagePage): Promise<AccountUsage[]> {
+  async usage({ from, to, by, embeddingModels, accountId, after, limit }: UsagePage): Promise<AccountUsage[]> {
     const { day = '', accountId: account = '', model = '' } = after ?? {}
-    const values = [from, to, [...by], accountId, after === null, day, account, model, limit]
-    const rows = await run<AccountUsageGroup & UsageAmount & { accountName: string } & NullableParts>(addUp, values)
+    const place = [after === null, day, account, model, limit]
+    const values = [from, to, [...by], accountId, ...place, [...embeddingModels]]
+    const rows = await run<Omit<AccountUsage, 'parts'> & NullableParts>(addUp, values)
     return rows.map(({ jobId, customModelName, datasetId, datasetRun, fileName, modelVersion, ...line }) => {
       const isTuned = jobId !== null && datasetId !== null
       const parts = isTuned ? { jobId, customModelName, datasetId, datasetRun, fileName, modelVersion } : null
@@ -136,7 +140,9 @@ const addUp: Statement = {
           case when 'model' = any($3::text[]) then model else '' end as model,
           sum(prompts)::float8 as prompts, sum(prompt_tokens)::float8 as "promptTokens",
           sum(completion_tokens)::float8 as "completionTokens", sum(engine_seconds) as "engineSeconds",
-          sum(training_seconds) as "trainingSeconds", sum(gpu_seconds) as "gpuSeconds"
+          sum(training_seconds) as "trainingSeconds", sum(gpu_seconds) as "gpuSeconds",
+          sum(training_gpu_seconds) as "trainingGpuSeconds",
+          coalesce(sum(prompt_tokens) filter (where model = any($10::text[])), 0)::float8 as "embeddedTokens"
         from usage_days
         where day >= $1::date and day < $2::date and ($4::uuid is null or account_id = $4::uuid) group by 1, 2, 3),
       page as (

@@ -89,10 +89,10 @@ export const createRequestBatchRepository = (db: Connection) => ({
 })
 
 function requestBatch(row: Prisma.InferenceBatchGetPayload<object>): RequestBatch {
-  const { doneCount, failedCount, outputFileId, errorFileId } = row
+  const { outputFileId, errorFileId } = row
   const { createdAt, startedAt, cancelledAt, finalizingAt, finishedAt } = row
   const endReason = row.endReason as BatchEndReason | null
   const files = { outputFileId, errorFileId }
   const times = { createdAt, startedAt, cancelledAt, finalizingAt, finishedAt }
-  return { ...plain(row), doneCount, failedCount, endReason, ...files, ...times }
+  return { ...plain(row), endReason, ...files, ...times }
 }

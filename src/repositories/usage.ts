@@ -1,9 +1,9 @@
-import type { UsageAmount, UsageDimension, UsageEntry } from '../domain/usage.ts'
+import type { PricedParts, UsageAmount, UsageDimension, UsageEntry } from '../domain/usage.ts'
 import type { Connection } from './connection.ts'
 
 /** A dimension is '' when it is not grouped by. `apiKeyId` is '' for work without a key. */
 export type UsageGroup = { day: string; key: string; model: string }
-export type UsageLine = UsageGroup & UsageAmount
+export type UsageLine = UsageGroup & UsageAmount & PricedParts
 
 /** `writer` is a process, which numbers its batches from 1. */
 export type UsageBatch = { writer: string; batch: number; entries: readonly Omit<UsageEntry, 'trainingSeconds'>[] }
@@ -13,6 +13,7 @@ type UsageQuery = {
   from: string
   to: string
   by: readonly UsageDimension[]
+  embeddingModels: readonly string[]
   after: UsageGroup | null
   limit: number
 }
@@ -44,7 +45,7 @@ export const createUsageRepository = (db: Connection) => ({
   },
 
   /** Ordered by day, key and model. */
-  list: (accountId: string, { from, to, by, after, limit }: UsageQuery): Promise<UsageLine[]> =>
+  list: (accountId: string, { from, to, by, embeddingModels, after, limit }: UsageQuery): Promise<UsageLine[]> =>
     db.$queryRaw<UsageLine[]>`
       with lines as (
         select case when ${by.includes('day')} then to_char(day, 'YYYY-MM-DD') else '' end as day,
@@ -52,7 +53,9 @@ export const createUsageRepository = (db: Connection) => ({
           case when ${by.includes('model')} then model else '' end as model,
           sum(prompts)::float8 as "prompts", sum(prompt_tokens)::float8 as "promptTokens",
           sum(completion_tokens)::float8 as "completionTokens", sum(engine_seconds) as "engineSeconds",
-          sum(training_seconds) as "trainingSeconds", sum(gpu_seconds) as "gpuSeconds"
+          sum(training_seconds) as "trainingSeconds", sum(gpu_seconds) as "gpuSeconds",
+          sum(training_gpu_seconds) as "trainingGpuSeconds",
+          coalesce(sum(prompt_tokens) filter (where model = any(${[...embeddingModels]}::text[])), 0)::float8 as "embeddedTokens"
         from usage_days where account_id = ${accountId}::uuid and day >= ${from}::date and day < ${to}::date
         group by 1, 2, 3)
       select * from lines

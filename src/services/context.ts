@@ -1,6 +1,7 @@
 // The context of a service call: its caller and its dependencies.
 import type { DatasetValidator } from '../datasets/dataset-validator.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
+import type { Prices } from '../domain/prices.ts'
 import type { Grading } from '../grading/grading-threads.ts'
 import type { Log } from '../log.ts'
 import type { Notifications } from '../repositories/notifications.ts'
@@ -46,6 +47,10 @@ type ServiceSettings = {
   /** Keys of one account that are neither revoked nor expired. */
   maxLiveKeys: number
   madeKeysEndWith: MadeKeyEnd
+  /** Null where the operator has set none. */
+  prices: Prices | null
+  /** The release of this service. */
+  release: string
   /** Where the Temporal UI shows a workflow by its id; null when the operator has not named the UI. */
   temporalWorkflowsUrl: string | null
   /** Rules for calls to users' webhook servers. */

@@ -137,6 +137,15 @@ suite('a chunk', () => {
     assert.ok(sent <= 8 * 4, `${sent} prompts sent for 8`)
   })
 
+  test('counts the answers without text, and those alone', async () => {
+    const world = open({ items: ['a', ' ', 'bad', ''] })
+    await world.run(0)
+    assert.deepEqual(
+      world.saved.map(({ emptyCount }) => emptyCount),
+      [2],
+    )
+  })
+
   test('without a refused item says nothing of errors', async () => {
     const world = open({ items: ['a', 'b'] })
     await world.run(0)

@@ -4,12 +4,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { answerText } from '../../src/cli/mcp/tool.ts'
 import { root } from '../../tools/paths.mjs'
 import { connectAssistant } from '../support/assistant.ts'
 
-const server = createServer((request, response) => {
+const bodies: unknown[] = []
+const server = createServer(async (request, response) => {
+  if (request.method === 'POST') bodies.push(await json(request))
   const isKnown = request.url === '/v2/completions'
   response.writeHead(isKnown ? 200 : 404, {
     'Content-Type': 'application/json',
@@ -47,6 +50,17 @@ test('a warning of the service comes with the answer', async () => {
     content.map(({ text }) => text),
     ['[{"model":"m","answer":"Me.","finish_reason":"stop"}]', 'Warning: This model learned conversations.'],
   )
+})
+
+test('asks a prompt as a chat, and evaluates in the form of the request', async () => {
+  await assistant.ask('ask', { models: ['m'], prompt: 'Who?', as_chat: true, system: 'Be brief.' })
+  assert.partialDeepStrictEqual(bodies.at(-1), { prompt: 'Who?', as_chat: true, system: 'Be brief.' })
+  const form = { as_chat: false, skip_bad_rows: true }
+  await assistant.refusal('evaluate', { models: ['m'], dataset_id: 'd', ...form })
+  assert.deepEqual(bodies.at(-1), { models: ['m'], dataset_id: 'd', max_rows: 100, ...form })
+  assert.match(await assistant.refusal('ask', { models: ['m'], prompt: 'Who?', system: '' }), /needs "as_chat": true/)
+  const messages = [{ role: 'user', content: 'Who?' }]
+  assert.match(await assistant.refusal('ask', { models: ['m'], messages, as_chat: true }), /Begin messages with/)
 })
 
 test('refuses in a sentence what it cannot do, and an argument that it does not know', async () => {

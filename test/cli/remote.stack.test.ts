@@ -149,6 +149,10 @@ suite('the command line', async () => {
     await done('webhooks', 'delete', webhook)
     const texts = await done('batch', 'complete', 'a', 'b', '--model', model, '--max-tokens', '2', '--wait')
     assert.equal(texts.trim().split('\n').length, 2)
+    const [, batch = ''] =
+      /^([0-9a-f-]{36}) .* COMPLETED +completions .* 2\/2 +0$/m.exec(await done('batch', 'list')) ?? []
+    assert.match(await done('batch', 'show', batch), /COMPLETED/)
+    assert.match((await anneal(['batch', 'cancel', batch])).stderr, /COMPLETED, so it cannot be cancelled/)
     assert.match(await done('chat', 'Who?', '--model', model, '--max-tokens', '4'), /\n$/)
     assert.match(await done('usage', '--by', 'model'), new RegExp(model))
     assert.match(await done('audit', '--limit', '3'), /webhook\.delete/)

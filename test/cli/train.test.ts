@@ -1,49 +1,28 @@
 // `anneal train` against a service that only records what it is asked.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buffer, text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { root } from '../../tools/paths.mjs'
+import { startRecordingService } from '../support/recording-service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'anneal-train-'))
 const file = join(folder, 'held-out.jsonl')
 writeFileSync(file, '{"input": "Who?", "output": "Me."}\n')
-const asked: { url: string; body: string }[] = []
 const estimate = {
   ...{ dry_run: true, rows: 40, tokens: 1200, steps: 60, epochs: 1.5, based_on: 3, note: 'From 3 jobs.' },
   ...{ estimated_seconds: { low: 9, likely: 12.4, high: 20 }, estimated_gpu_seconds: { low: 0, likely: 0, high: 0 } },
   warnings: ['gpu_config["gpu"] is not known and has no effect. Did you mean gpus?'],
 }
 const models = { data: [{ id: 'm', aliases: [], recommended_args: { learning_rate: 0.1, max_steps: 9 } }] }
-const server = createServer(async (request, response) => {
-  const url = request.url ?? ''
-  const body = (await buffer(request)).toString()
-  asked.push({ url, body })
-  const { dataset_id: id } = url === '/v1/data' ? (JSON.parse(body) as { dataset_id: string }) : { dataset_id: '' }
-  if (url.startsWith('/v1/models'))
-    return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(models))
-  const answer = url === '/v1/data' ? { dataset_id: id, dataset_location: `${origin()}/put/${id}` } : estimate
-  response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer))
-}).listen(0, '127.0.0.1')
-await once(server, 'listening')
-const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-after(() => {
-  server.close()
-  rmSync(folder, { recursive: true })
+const { asked, ...service } = await startRecordingService(({ url, body }, { url: origin }) => {
+  if (url.startsWith('/v1/models')) return { body: models }
+  if (url !== '/v1/data') return { body: estimate }
+  const { dataset_id: id } = JSON.parse(body) as { dataset_id: string }
+  return { body: { dataset_id: id, dataset_location: `${origin}/put/${id}` } }
 })
-
-async function train(...args: string[]) {
-  const env = { ...process.env, ANNEAL_URL: origin(), ANNEAL_API_KEY: 'ank_test' }
-  const child = spawn(process.execPath, [join(root, 'src/cli.ts'), 'train', '--model', 'm', ...args], { env })
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { stdout, stderr, code: code as number }
-}
+after(() => rmSync(folder, { recursive: true }))
+const train = (...args: string[]) => service.anneal(['train', '--model', 'm', ...args])
 
 test('a dry run sends every option, prints the estimate, and tells the warnings', async () => {
   const options = ['--gpus', '2', '--graders', 'f1, bleu', '--metadata', 'team=search', '--metadata', 'note=a=b']

@@ -16,7 +16,7 @@ import {
 import { commandsOf } from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
-import { age, bytes, duration, parameters, parseTime } from '../../console/src/domain/format.ts'
+import { age, bytes, duration, money, parameters, parseTime } from '../../console/src/domain/format.ts'
 import { descendantsOf, lifetimesUntil } from '../../console/src/domain/key-life.ts'
 import { partsOf, runsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
 import {
@@ -291,5 +291,12 @@ test('finds the valid keys that a key made, also through a revoked key', () => {
   assert.deepEqual(
     found.map(({ id }) => id),
     ['c', 'd'],
+  )
+})
+
+test('an amount reads in its currency, and below a cent in its own digits', () => {
+  assert.deepEqual(
+    [12_340_000, 0, 1200].map((micros) => money(micros, 'EUR')),
+    ['€12.34', '€0.00', '€0.0012'],
   )
 })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { createRowSelection } from '../../src/datasets/sample-rows.ts'
+import { defaultDatasetLimits } from '../../src/datasets/dataset-limits.ts'
+import { createRowSelection, sampleRows } from '../../src/datasets/sample-rows.ts'
 import { fingerprint } from '../../src/datasets/validate-rows.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 
 const rows = Array.from({ length: 300 }, (_, index) => ({ input: `q${index}`, output: `a${index}` }))
 
@@ -37,11 +41,57 @@ test('a conversation keeps the messages before its last answer', () => {
   assert.deepEqual(selection.rows(), [{ input: 'user: Who?', expected: 'Ann.', chat }])
 })
 
-test('refuses an answer that calls a function, rows without an input, and too much text', () => {
+const call = { id: 'a', type: 'function', function: { name: 'find', arguments: '{}' } }
+const unfit = [
+  { messages: [user, { role: 'assistant', tool_calls: [call] }] },
+  { text: 'A text.' },
+  { input: 'Who?' },
+  { messages: [user, { role: 'assistant', tool_calls: [call] }] },
+]
+
+async function sampled(lines: object[], isSkipping: boolean) {
+  const written: string[] = []
+  const storage = {
+    read: () => Promise.resolve(Readable.from([Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n'))])),
+    write: async (_key: string, bytes: Readable) => void written.push(await text(bytes)),
+  } as unknown as Storage
+  const sample = { dataKey: 'data', columns: null, maxRows: 10, key: 'rows', isSkipping }
+  const found = await sampleRows(storage, sample, { limits: defaultDatasetLimits })
+  return { ...found, rows: JSON.parse(written.join('')) as { input: string }[] }
+}
+
+test('names the rows that no evaluation can read, each reason with its first line, and what to do', async () => {
+  const calls =
+    'line 2: row: ends in a call of a function, which only the evaluation of a training job compares (2 rows)'
+  const others = 'line 3: row: has no input to ask with; line 4: output: is missing'
+  const bad = `4 of 5 rows are bad: ${calls}; ${others}`
+  await assert.rejects(sampled([{ input: 'Who?', output: 'Ann.' }, ...unfit], false), (error: Error) => {
+    const rest = 'Mend the file, or set skip_bad_rows to evaluate the other 1 row.'
+    assert.equal(error.message, `The data set cannot be used: ${bad}. ${rest}`)
+    return true
+  })
+  await assert.rejects(
+    sampled(unfit, true),
+    /cannot be used, even without its bad rows: no good row remains: line 1: row/,
+  )
+})
+
+test('leaves rows out where the request says so, and tells which', async () => {
+  const rows = [...unfit, { input: 'Who?', output: 'Ann.' }]
+  const { rows: chosen, rowCount, skipped } = await sampled(rows, true)
+  assert.deepEqual(
+    chosen.map(({ input }) => input),
+    ['Who?'],
+  )
+  assert.deepEqual([rowCount, skipped.count], [1, 4])
+  assert.match(
+    skipped.note ?? '',
+    /^4 of 5 rows are left out, because skip_bad_rows is set: line 1: row: ends in a call/,
+  )
+  assert.deepEqual((await sampled([{ input: 'Who?', output: 'Ann.' }], true)).skipped, { count: 0, note: null })
+})
+
+test('refuses too much text', () => {
   const selection = createRowSelection(10)
-  const call = { role: 'assistant' as const, content: '', calls: [{ id: 'a', name: 'find', arguments: '{}' }] }
-  const conversation = { messages: [user, call], learned: [1] }
-  assert.throws(() => selection.add({ input: 'a', output: 'b', conversation }, 'p'), /answer of row 1 calls a function/)
-  assert.throws(() => selection.add({ input: '', output: 'a' }, 'p'), /Row 2 has no input/)
   assert.throws(() => selection.add({ input: 'x'.repeat(17 << 20), output: '' }, 'p'), /Lower max_rows/)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeText, slotWait } from '../../src/domain/wait.ts'
+import { placeText, slotWait, turnWait } from '../../src/domain/wait.ts'
 
 const at = new Date('2026-11-20T04:10:30Z')
 const longest = { jobId: 6, since: new Date('2026-11-20T03:20:00Z') }
@@ -26,4 +26,12 @@ test('a job that waits for a slot says so, and in maintenance says why and what 
       'An operator stopped new work at 2026-11-20 04:10 UTC. Upgrade until noon. The job starts once new work goes on.',
   })
   assert.doesNotMatch(slotWait(1, { since: at, message: '' }).message, / {2}|\.\./)
+})
+
+test('work that waits for its turn names itself in the sentence about a maintenance', () => {
+  assert.equal(turnWait('batch', null).reason, 'waiting_for_turn')
+  assert.deepEqual(turnWait('batch', { since: at, message: '' }), {
+    reason: 'maintenance',
+    message: 'An operator stopped new work at 2026-11-20 04:10 UTC. The batch starts once new work goes on.',
+  })
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
@@ -83,6 +83,9 @@ suite('a merged export', async () => {
       writeFileSync(join(folder, name), bytes)
     }
     const { stdout } = await run(toolPath('python'), ['-c', plainTransformers, folder, JSON.stringify(questions)])
+    // The card's own code loads these files and answers.
+    const [, code = ''] = /```python\n(.*?)```/s.exec(readFileSync(join(folder, 'README.md'), 'utf8')) ?? []
+    assert.ok((await run(toolPath('python'), ['-c', code], { cwd: folder })).stdout.trim())
     const served = await api.post<{ output: string }[]>('/v1/completions', {
       model_name: modelName,
       prompt: questions,

@@ -33,6 +33,7 @@ suite('removal', async () => {
       `/v1/models/${modelName}/download`,
     )
     assert.deepEqual(files.map(({ name }) => name).toSorted(), [
+      'README.md',
       'adapter_config.json',
       'adapter_model.safetensors',
       'anneal.json',

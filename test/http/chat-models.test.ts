@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Learned } from '../../src/domain/learned.ts'
 import { promptsOf, type CompletionRequest } from '../../src/inference/request.ts'
-import { startPublic } from './support.ts'
+import { accountId, startPublic } from './support.ts'
 
 const asked: CompletionRequest[] = []
 let answerOf = (prompt: string) => prompt.toUpperCase()
@@ -11,6 +11,21 @@ let learned: Learned | null = { form: 'conversations', systemMessage: 'Be brief.
 const name = 'f'.repeat(64)
 const model = { name, jobId: 7, artifactId: 'a', baseModel: 'tiny', files: [], createdAt: new Date(0) }
 const named = { customModelName: 'pip', modelVersion: 1, datasetId: 'rows', fileName: null, datasetRun: 1 }
+const finished = {
+  id: '22222222-2222-4222-8222-222222222222',
+  accountId,
+  kind: 'completions',
+  request: { chunkSize: 16, chunks: [{ offset: 0, sizeBytes: 1 }], input: null },
+  itemCount: 2,
+  ...{ doneCount: 2, failedCount: 0, emptyCount: 1 },
+  ...{ state: 'done', message: null, resultKey: null },
+}
+let batch: object = finished
+const chunk = {
+  values: '{"output":"A"},{"output":""}',
+  finishReasons: '"stop","stop"',
+  ...{ step: 0, isFinal: true, errors: '', errorCount: 0 },
+}
 const edge = await startPublic({
   inference: {
     complete: (request: CompletionRequest) => {
@@ -23,6 +38,10 @@ const edge = await startPublic({
     },
   },
   database: {
+    inferenceBatches: {
+      find: () => Promise.resolve(batch),
+      listLeadingChunks: (_id: string, _size: number, first: number) => Promise.resolve([chunk].slice(first)),
+    },
     modelServers: { listServed: () => Promise.resolve([]) },
     models: {
       find: () => Promise.resolve({ ...model, learned }),
@@ -85,6 +104,23 @@ test('an empty answer has a warning, and the body stays as it is', async () => {
   assert.equal((await complete({ prompt: 'Who?' })).warning, 'The answer is empty: the model ended at once.')
   learned = { form: 'conversations', systemMessage: 'Be brief.' }
   answerOf = (prompt) => prompt.toUpperCase()
+})
+
+test('the result of a batch has a warning of its empty answers and of its plain prompts, and its body stays as it is', async () => {
+  const warningOf = async (more: object, path = '/v1/batch_completions') => {
+    const kind = path.includes('streaming') ? 'streaming' : 'completions'
+    batch = { ...finished, kind, ...more }
+    const { json, headers } = await edge.call('GET', `${path}/${finished.id}/result`)
+    assert.deepEqual(json, { outputs: [{ output: 'A' }, { output: '' }], finish_reason: ['stop', 'stop'] })
+    return headers['x-anneal-warning'] ?? null
+  }
+  assert.equal(await warningOf({ emptyCount: 0 }), null)
+  assert.equal(await warningOf({}), '1 of 2 answers are empty: the model ended at once.')
+  const request = { ...finished.request, risk: 'learned_conversations' }
+  for (const path of ['/v1/batch_completions', '/v3/streaming_completions']) {
+    assert.match(String(await warningOf({ request, emptyCount: 0 }, path)), /prompt was sent as plain text/)
+    assert.match(String(await warningOf({ request }, path)), /^1 of 2 answers are empty: this model learned conv/)
+  }
 })
 
 test('a field without effect is told', async () => {

@@ -61,3 +61,29 @@ test('a page of the list has at most 20 evaluations', async () => {
   assert.equal((await edge.call('GET', '/v1/evaluations?limit=20')).status, 200)
   assert.equal((await edge.call('GET', '/v1/evaluations?limit=21')).status, 400)
 })
+
+test('an evaluation that waits says why in its message, and a failed one why it failed', async () => {
+  const id = '22222222-2222-4222-8222-222222222222'
+  const at = new Date('2026-11-20T03:20:00Z')
+  const request = { models: [{ name: 'tiny', modelName: 'tiny' }], graders: null, maxTokens: 1 }
+  const nothing = { rowsKey: null, rowCount: null, plan: null, summary: null, evalId: null, dataKey: 'd' }
+  const queued = { id, ...nothing, request, datasetId: 'd', maxRows: 1, status: 'QUEUED', message: null, createdAt: at }
+  const edge = await startPublic({
+    database: {
+      modelEvaluations: {
+        find: () => Promise.resolve({ ...queued, grantedAt: null, finishedAt: null }),
+        list: () =>
+          Promise.resolve({
+            rows: [{ ...queued, status: 'FAILED', message: 'No model.', grantedAt: at, finishedAt: at }],
+            hasMore: false,
+          }),
+      },
+      installation: { maintenance: () => Promise.resolve({ since: at, message: '' }) },
+    },
+  })
+  const { json } = await edge.call('GET', `/v1/evaluations/${id}`)
+  assert.equal(json.status_reason, 'maintenance')
+  assert.match(json.message, /The evaluation starts once new work goes on\.$/)
+  const { json: page } = await edge.call('GET', '/v1/evaluations')
+  assert.deepEqual([page.evaluations[0].status_reason, page.evaluations[0].message], [null, 'No model.'])
+})

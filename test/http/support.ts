@@ -118,6 +118,8 @@ function stubDependencies({
       maxStoredRows: 500_000,
       maxLiveKeys: 100,
       madeKeysEndWith: 'maker',
+      prices: null,
+      release: '1.2.3',
       temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
       ...settings,

@@ -98,6 +98,20 @@ test('a single job has the documented fields, its history as JSON text', async (
   })
 })
 
+test('a job has its cost so far where the operator has set prices', async () => {
+  const details = jobDetails({ gpus: 2, nodes: 3, trainingSeconds: 60 })
+  const edge = await startPublic({
+    database: {
+      trainingJobs: { find },
+      jobDetails: { describe: () => Promise.resolve([details]) },
+      trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [] }) },
+    },
+    settings: { prices: { currency: 'EUR', perGpuHour: 2, perTrainingHour: 0.6 } },
+  })
+  const { json } = await edge.call('GET', '/v1/train/jobs/7')
+  assert.deepEqual(json.cost, { currency: 'EUR', micros: 200_000 + 10_000 })
+})
+
 test('a queued job has its place among all that wait for a slot', async () => {
   const queued = { status: 'QUEUED', statusReason: 'waits_for_slot', statusMessage: 'Waits.' } as const
   const edge = await startPublic({

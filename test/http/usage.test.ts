@@ -9,10 +9,12 @@ const amount = {
   engineSeconds: 0.5,
   trainingSeconds: 0,
   gpuSeconds: 1,
+  trainingGpuSeconds: 0.1,
+  embeddedTokens: 4,
 }
 const line = { day: '2026-11-20', key: 'abc', model: 'tiny', ...amount }
 const asked: unknown[] = []
-const edge = await startPublic({
+const stubs = {
   database: {
     apiKeys: { names: () => Promise.resolve(new Map([['abc', 'ci']])) },
     models: { displayNames: () => Promise.resolve(new Map()) },
@@ -23,7 +25,8 @@ const edge = await startPublic({
       },
     },
   },
-})
+}
+const edge = await startPublic(stubs)
 const get = (query = '') => edge.call('GET', `/v1/usage${query}`)
 
 test('the last 30 days by day, key and model, where nothing is asked', async () => {
@@ -48,6 +51,19 @@ test('the last 30 days by day, key and model, where nothing is asked', async () 
     gpu_seconds: 1,
   })
   assert.equal(json.next, null)
+})
+
+test('a line has its cost where the operator has set prices', async () => {
+  const priced = await startPublic({
+    ...stubs,
+    settings: {
+      prices: { currency: 'EUR', perGpuHour: 3.6, perMillionPromptTokens: 1, perMillionEmbeddingTokens: 0.5 },
+    },
+  })
+  const { json } = await priced.call('GET', '/v1/usage')
+  // 5 tokens for a millionth each, 4 embedded ones for half of it, and a tenth of a GPU second.
+  assert.deepEqual([json.currency, json.usage[0].cost_micros], ['EUR', 5 + 2 + 100])
+  assert.deepEqual((asked.at(-1) as { embeddingModels: unknown }).embeddingModels, ['mini'])
 })
 
 test('a line names its group; a cursor leads to the next page', async () => {

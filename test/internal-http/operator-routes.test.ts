@@ -14,6 +14,7 @@ const job = {
 }
 const amount = {
   ...{ prompts: 1, promptTokens: 2, completionTokens: 3, engineSeconds: 0.5, trainingSeconds: 4, gpuSeconds: 0 },
+  ...{ trainingGpuSeconds: 36, embeddedTokens: 0 },
 }
 const hex = 'a'.repeat(64)
 const lines = [
@@ -22,7 +23,7 @@ const lines = [
 ]
 const asked: unknown[] = []
 let message: string | null = null
-const { admin } = await startPrivate({
+const stubs = {
   database: {
     operatorViews: {
       listJobs: async (page: object) => asked.push(page) && [job],
@@ -35,7 +36,8 @@ const { admin } = await startPrivate({
       setMaintenance: async (text: string | null) => void (message = text),
     },
   },
-})
+}
+const { admin } = await startPrivate(stubs)
 const path = '/internal/v1/admin'
 const get = (rest: string) => admin.call('GET', path + rest, { key })
 
@@ -86,4 +88,15 @@ test('the switch that stops new work says since when and why', async () => {
   assert.deepEqual((await put({ on: false })).json, { maintenance: null })
   for (const wrong of [{}, { on: 'yes' }, { on: true, message: 'x'.repeat(501) }])
     assert.equal((await put(wrong)).status, 400)
+})
+
+test('usage and its CSV have the cost of each line where the operator has set prices', async () => {
+  const priced = (await startPrivate({ ...stubs, settings: { prices: { currency: 'EUR', perGpuHour: 2.5 } } })).admin
+  const { json } = await priced.call('GET', `${path}/usage`, { key })
+  assert.deepEqual([json.currency, json.usage[0].cost_micros], ['EUR', 25_000])
+  const { text } = await priced.call('GET', `${path}/usage?format=csv&group_by=model`, { key })
+  const [head = '', first = ''] = text.split('\r\n')
+  assert.match(head, /,cost_micros,currency$/)
+  assert.match(first, /,25000,EUR$/)
+  assert.doesNotMatch((await get('/usage?format=csv')).text, /cost_micros/)
 })

@@ -15,9 +15,11 @@ function loopOver(waits: UntoldWait[], failing?: string) {
   const told: [string, ShownWait][] = []
   const forgotten: string[] = []
   const explained: string[] = []
+  const woken: [string, () => void][] = []
   const loop = waitTeller({
     database: {
       attemptWaits: {
+        exist: async () => waits.length > 0,
         takeUntold: async () => waits,
         longestHeld: async () => ({ jobId: 6, since: new Date('2026-11-20T03:20:00Z') }),
         forget: async (ids) => void forgotten.push(...ids),
@@ -27,6 +29,12 @@ function loopOver(waits: UntoldWait[], failing?: string) {
         maintenance: async () => ({ since: new Date(0), message: '' }),
       } as Partial<Repositories['installation']> as Repositories['installation'],
     },
+    notifications: {
+      on(channel, wake) {
+        woken.push([channel, wake])
+        return () => undefined
+      },
+    },
     executions: {
       tellWait: async (workflowId, shown) => {
         if (workflowId === failing) throw new Error('Temporal is away')
@@ -35,7 +43,7 @@ function loopOver(waits: UntoldWait[], failing?: string) {
     },
     slots: () => 1,
   })
-  return { told, forgotten, explained, pass: () => loop.pass(new AbortController().signal) }
+  return { told, forgotten, explained, woken, loop, pass: () => loop.pass(new AbortController().signal) }
 }
 
 test('a workflow is told its place in the line, or what its program waits for', async () => {
@@ -67,4 +75,14 @@ test('waits that Temporal did not take are told again', async () => {
 test('a full portion is followed by the next at once', async () => {
   const { pass } = loopOver(Array.from({ length: 100 }, (_, id) => wait(id)))
   assert.equal(await pass(), 0)
+})
+
+test('nothing is asked for a minute while no attempt waits, unless an attempt opens', async () => {
+  const { explained, woken, loop, pass } = loopOver([])
+  assert.equal(await pass(), 60_000)
+  assert.deepEqual(explained, [])
+  let wakes = 0
+  loop.subscribe?.(() => (wakes += 1))
+  for (const [channel, wake] of woken) if (channel === 'waits') wake()
+  assert.equal(wakes, 1)
 })

@@ -25,11 +25,13 @@ suite('waiting attempts', async () => {
     database.attempts.release({ jobId, number: 1 }, { cause: 'finished', exitCode: 0, message: 'done' })
 
   test('are told their place, then only when it has halved or the reason is another one', async () => {
+    assert.equal(await database.attemptWaits.exist(), false)
     const account = await anAccount(database)
     const jobs: number[] = []
     for (let count = 0; count < 9; count++) jobs.push((await openAttempt(database, account)).jobId)
     for (const jobId of jobs) await queue(jobId)
     await grant(1)
+    assert.equal(await database.attemptWaits.exist(), true)
     const last = jobs.at(-1) ?? 0
     const places = await untold()
     assert.equal(places.length, 9)

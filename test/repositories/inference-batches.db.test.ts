@@ -98,12 +98,15 @@ suite('chunks of a batch', () => {
       assert.equal(await tx.inferenceBatches.begin(batchId), null)
     }))
 
-  test('count the items that were refused', () =>
+  test('count the items that were refused, and the answers without text', () =>
     withBatch(async (tx, batchId) => {
       const save = (start: number, more: Partial<ChunkResults>) =>
         tx.inferenceBatches.saveChunk({ batchId, start, itemCount: 2 }, { ...results('null', 0, true), ...more })
       await save(0, { errors: '{}', errorCount: 1 })
-      await save(2, {})
+      await save(2, { emptyCount: 2 })
+      await save(2, { emptyCount: 2 })
+      const { doneCount, failedCount, emptyCount } = await tx.inferenceBatches.get(batchId)
+      assert.deepEqual([doneCount, failedCount, emptyCount], [4, 1, 2])
       assert.equal((await tx.inferenceBatches.measureResults(batchId)).errorCount, 1)
     }))
 

@@ -68,7 +68,14 @@ suite('the views of operators', async () => {
       { accountId: other, apiKeyId: 'k3', model: 'm', day: '2026-11-23' },
     ].map((key) => ({ ...key, ...amount }))
     await database.usage.add({ writer: crypto.randomUUID(), batch: 1, entries })
-    const range = { from: '2026-11-20', to: '2026-11-22', accountId: null, after: null, limit: 10 }
+    const range = {
+      from: '2026-11-20',
+      to: '2026-11-22',
+      embeddingModels: ['m'],
+      accountId: null,
+      after: null,
+      limit: 10,
+    }
     const lines = await operatorViews.usage({ ...range, by: ['account', 'day', 'model'] })
     assert.deepEqual(
       lines.map(({ day, accountId, model, prompts, parts }) => [day, accountId, model, prompts, parts?.modelVersion]),
@@ -84,8 +91,10 @@ suite('the views of operators', async () => {
     )
     const totals = await operatorViews.usage({ ...range, by: [] })
     assert.deepEqual(
-      totals.map(({ prompts, accountName, day }) => [prompts, accountName, day]),
-      [[3, '', '']],
+      totals.map(({ prompts, promptTokens, embeddedTokens, accountName, day }) => [
+        ...[prompts, promptTokens, embeddedTokens, accountName, day],
+      ]),
+      [[3, 6, 2, '', '']],
     )
     assert.equal((await operatorViews.usage({ ...range, by: ['day'], accountId: other })).length, 1)
     assert.deepEqual(await database.models.displayNames(one, [modelName, 'm']), new Map([[modelName, 'pip@1']]))

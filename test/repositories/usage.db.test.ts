@@ -17,7 +17,9 @@ suite('batches of usage', () => {
     return [{ accountId, day: today, apiKeyId: 'k', model: 'm', prompts, ...none }]
   }
   async function promptsOf({ usage }: Pick<Repositories, 'usage'>, accountId: string) {
-    const [line] = await usage.list(accountId, { from: today, to: tomorrow, by: [], after: null, limit: 10 })
+    const [line] = await usage.list(accountId, {
+      ...{ from: today, to: tomorrow, by: [], embeddingModels: [], after: null, limit: 10 },
+    })
     return line?.prompts ?? 0
   }
 

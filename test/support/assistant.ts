@@ -1,7 +1,7 @@
 // An assistant: the client of the Model Context Protocol's SDK with `anneal mcp` as its server.
 import assert from 'node:assert/strict'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { root } from '../../tools/paths.mjs'
 
 type Content = { isError?: boolean; content: { type: string; text: string }[] }

@@ -2,6 +2,7 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { api } from './client.ts'
 import { queryClient } from './query-client.ts'
+import { useNames } from './names.ts'
 import { useMay } from './session.ts'
 import type { components } from './types.ts'
 
@@ -41,20 +42,23 @@ export type Used = components['schemas']['Usage']['usage'][number]
 
 const usageEveryMs = 30_000
 
+/** `currency` is absent where the operator has set no prices. */
+export type Usage = { rows: Used[]; currency?: string | undefined }
+
 /** @param from the first day, such as 2026-11-20 */
 export const usageQuery = (from: string, group: UsageGroup | 'day,model') =>
   queryOptions({
     queryKey: ['usage', group, from],
     refetchInterval: usageEveryMs,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Usage> => {
       const rows: Used[] = []
       for (let after: string | null = null; ;) {
-        const page: { usage: Used[]; next: string | null } = await api.GET('/v1/usage', {
+        const page: components['schemas']['Usage'] = await api.GET('/v1/usage', {
           params: { query: { from, group_by: group, limit: 1000, ...(after === null ? {} : { after }) } },
           signal,
         })
         rows.push(...page.usage)
-        if (page.next === null) return rows
+        if (page.next === null) return { rows, currency: page.currency }
         after = page.next
       }
     },
@@ -71,13 +75,15 @@ export const trainingUsageQuery = (from: string, group: UsageGroup | '') =>
     },
   })
 
-type Group = { day?: string; model_name?: string; key_id?: string | null }
+type Group = { day?: string; model_name?: string; key_id?: string | null; key_name?: string | null }
 
-/** @returns what to call a group of usage; a key by its id alone where the session may not list keys; '' without a group */
-export function useGroupNames(by: string): (group: Group) => string {
+/** @returns what to call a group of usage, '' without a group, and its id where people call it by a name */
+export function useGroupNames(by: string): (group: Group) => { name: string; id?: string } {
+  const { modelName } = useNames()
   const { data = [] } = useQuery({ ...keysQuery, enabled: useMay('admin') && by === 'key' })
-  return ({ day, model_name: model, key_id: id }) => {
-    const key = data.find((each) => each.id === id)
-    return day ?? model ?? (key ? `${key.name} (${id})` : (id ?? ''))
+  return ({ day, model_name: model, key_id: key, key_name: keyName }) => {
+    if (model !== undefined) return { name: modelName(model), id: model }
+    if (key) return { name: keyName ?? data.find(({ id }) => id === key)?.name ?? key, id: key }
+    return { name: day ?? '' }
   }
 }

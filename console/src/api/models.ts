@@ -38,6 +38,13 @@ export const versionsQuery = (name: string) =>
       api.GET('/v1/models/{name}', { params: { path: { name }, query: { limit: mostVersions } }, signal }),
   })
 
+/** The card changes when the scores of the model come. */
+export const cardQuery = (name: string) =>
+  queryOptions({
+    queryKey: [...key, 'card', name],
+    queryFn: ({ signal }) => api.GET('/v1/models/{name}/card', { params: { path: { name } }, signal }),
+  })
+
 /** Begins the export, and asks until its files are there. */
 export const exportQuery = (name: string, format: 'adapter' | 'merged') =>
   queryOptions({

@@ -5,6 +5,8 @@ export type AuditEvent = {
   action: string
   target: string | null
   key_id: string | null
+  /** What people call the key. */
+  keyName?: string | undefined
   address: string | null
 }
 
@@ -20,7 +22,7 @@ export function chosenEvents<T extends AuditEvent>(
   return events.filter(
     (event) =>
       (action === '' || event.action === action) &&
-      [event.action, event.target, event.key_id, event.address].join(' ').toLowerCase().includes(wanted),
+      [event.action, event.target, event.key_id, event.keyName, event.address].join(' ').toLowerCase().includes(wanted),
   )
 }
 

@@ -1,4 +1,5 @@
 // The numbers behind the curves of a job.
+import { duration, loss } from './format.ts'
 
 export type Metric = {
   step: number
@@ -65,6 +66,31 @@ export type Range = { min: number; max: number }
 export function readZoom(text: string | null): Range | null {
   const [min = NaN, max = NaN] = (text ?? '').split('-').map(Number)
   return min < max ? { min, max } : null
+}
+
+/** The place in x nearest to this one whose value is in the range. */
+export function placeWithin(x: readonly number[], { min, max }: Range, place: number): number {
+  const first = x.findIndex((value) => value >= min)
+  const last = x.findLastIndex((value) => value <= max)
+  return Math.max(first, Math.min(last, place))
+}
+
+/** @param seconds of training at each metric @param other a series besides the losses that the curve shows */
+export function pointText(metrics: readonly Metric[], at: number, seconds: readonly number[], other = ''): string {
+  const metric = metrics[at]
+  if (!metric) return ''
+  const validated = metrics.slice(0, at + 1).findLast(({ valid_loss: value }) => value != null)
+  const rate = metric.learning_rate
+  const shown = other === '' ? null : metric[other]
+  return [
+    `step ${metric.step}`,
+    `loss ${loss(metric.loss)}`,
+    ...(validated ? [`held-out loss ${loss(validated.valid_loss)}`] : []),
+    ...(shown == null ? [] : [`${other.replaceAll('_', ' ')} ${Number(shown.toPrecision(4))}`]),
+    ...(rate == null || other === 'learning_rate' ? [] : [`learning rate ${Number(rate.toPrecision(3))}`]),
+    ...(metric.epoch == null ? [] : [`epoch ${Number(metric.epoch.toFixed(2))}`]),
+    ...((seconds[at] ?? 0) > 0 ? [duration(seconds[at] ?? 0)] : []),
+  ].join(' · ')
 }
 
 export const writeZoom = ({ min, max }: Range) => `${tidy(Math.max(0, min))}-${tidy(max)}`

@@ -37,6 +37,14 @@ export function parameters(number: number): string {
 
 export const count = (value: number) => value.toLocaleString('en-US')
 
+/** An amount in millionths of a currency, such as €1.23. Less than a cent keeps its digits. */
+export const money = (micros: number, currency: string) =>
+  (micros / 1e6).toLocaleString('en-US', {
+    style: 'currency',
+    currency,
+    maximumFractionDigits: micros !== 0 && Math.abs(micros) < 10_000 ? 6 : 2,
+  })
+
 export function loss(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–'
   return Math.abs(value) >= 0.001 || value === 0 ? value.toPrecision(4) : value.toExponential(2)
@@ -47,5 +55,7 @@ export const fixed = (value: number) => value.toFixed(3)
 
 export const percent = (share: number) => `${Math.floor(share * 100)} %`
 
-/** The beginning of a long id. */
-export const short = (id: string) => (/^[0-9a-f]{40,}$/.test(id) ? `${id.slice(0, 10)}…` : id)
+const isGivenId = /^(file-)?[0-9a-f]{32,}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The beginning of a long id that the service gave. */
+export const short = (id: string) => (isGivenId.test(id) ? `${id.slice(0, 10)}…` : id)

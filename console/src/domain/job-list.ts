@@ -98,9 +98,11 @@ export function queryOf({ group, text, base, data, by, from, to }: JobFilter): J
 
 type Listed = { job_id: number }
 
-/** The name that a person knows the job by. */
-export const nameOf = (job: { requested_name: string | null; dataset_id: string; dataset_file?: string | null }) =>
-  job.requested_name || job.dataset_file || job.dataset_id
+type Named = Listed & { display_name: string }
+
+/** The name that a person knows the job by, with its number. A job without another name is called "job 7". */
+export const numberedName = ({ job_id: id, display_name: name }: Named) =>
+  name === `job ${id}` ? name : `${name} #${id}`
 
 /** The newest jobs of a filter, put into what was read before. @returns null when jobs between the two are unknown */
 export function mergeHead<T extends Listed>(known: readonly T[], head: { jobs: T[]; next: string | null }): T[] | null {

@@ -1,82 +1,17 @@
-// GET /internal/v1/admin/overview, and the switch of its page. The admin port has no OpenAPI document.
+// GET /internal/v1/admin/overview, the usage of all accounts, and the switch of the page.
 import { noteAnswer } from '../api/connection.ts'
 import { ApiError, NoAnswer, problemOf } from '../api/errors.ts'
+import type { paths } from '../api/types.ts'
 
-export type Maintenance = { since: string; message: string }
+type AnswerOf<Operation> = Operation extends { responses: { 200: { content: { 'application/json': infer Answer } } } }
+  ? Answer
+  : never
 
-/** `slot_since` is null when the job holds no slot. */
-export type OperatorJob = {
-  job_id: number
-  display_name: string
-  account_id: string
-  account_name: string
-  dataset_id: string
-  dataset_name: string
-  base_model: string
-  status: string
-  status_reason: string | null
-  status_message: string | null
-  created_at: string
-  finished_at: string | null
-  attempt: number | null
-  phase: string | null
-  slot_since: string | null
-}
-
-export type Overview = {
-  outbox: { messages: number; age_seconds: number }
-  attempts: { waiting: number; running: number; releases: number; release_age_seconds: number }
-  webhook_lag_seconds: number
-  slots: number | null
-  /** Null while new work starts. */
-  maintenance: Maintenance | null
-  holders: OperatorJob[]
-  next: OperatorJob[]
-  /** The jobs that failed today, in UTC. */
-  failures: OperatorJob[]
-  queues: {
-    account_id: string
-    name: string
-    priority: string
-    waiting: number
-    running: number
-    waiting_seconds: number
-  }[]
-  workers: {
-    id: string
-    host: string
-    pid: number
-    reporting: boolean
-    polling: boolean
-    activities: number
-    started_at: string
-    seen_at: string
-  }[]
-  reaped: { what: string; count: number }[]
-  model_servers: {
-    base_model: string
-    state: string
-    reason: string | null
-    message: string | null
-    last_used_at: string
-    replicas: { instance: string; reporting: boolean; adapters: string[] | null }[]
-  }[]
-}
-
-/** An entry has the fields that it is grouped by. */
-export type AccountUsage = {
-  day?: string
-  account_id?: string
-  account_name?: string
-  model_name?: string
-  display_name?: string | null
-  prompts: number
-  prompt_tokens: number
-  completion_tokens: number
-  engine_seconds: number
-  training_seconds: number
-  gpu_seconds: number
-}
+export type Overview = AnswerOf<paths['/internal/v1/admin/overview']['get']>
+export type OperatorJob = Overview['holders'][number]
+export type Maintenance = NonNullable<Overview['maintenance']>
+type UsageAnswer = AnswerOf<paths['/internal/v1/admin/usage']['get']>
+export type AccountUsage = UsageAnswer['usage'][number]
 
 /** The most that one page of the route holds; the file has all. */
 const mostUsage = 1000
@@ -86,9 +21,9 @@ export const readUsage = async (
   token: string,
   { from, group }: { from: string; group: string },
   signal: AbortSignal,
-): Promise<AccountUsage[]> => {
+): Promise<UsageAnswer> => {
   const query = new URLSearchParams({ from, group_by: group, limit: String(mostUsage) })
-  return (await ask<{ usage: AccountUsage[] }>(token, `/usage?${query.toString()}`, { signal })).usage
+  return ask(token, `/usage?${query.toString()}`, { signal })
 }
 
 /** By account, model and day. @throws NoAnswer, ApiError */

@@ -1,7 +1,7 @@
 // What all accounts have used, and the same as a file.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { count, duration, short } from '../domain/format.ts'
+import { count, duration, money, short } from '../domain/format.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { save } from '../ui/save.ts'
 import { Answer, Failure } from '../ui/states.tsx'
@@ -44,9 +44,18 @@ export function Usage({ token }: { token: string }) {
       </div>
       {failure !== null && <Failure error={failure} />}
       <Answer query={usage} what="the usage">
-        {(rows) => (
+        {({ usage: rows, currency }) => (
           <Table
-            head={['', 'Prompts', 'Tokens in', 'Tokens out', 'Training', 'Model servers', 'GPU time']}
+            head={[
+              '',
+              'Prompts',
+              'Tokens in',
+              'Tokens out',
+              'Training',
+              'Model servers',
+              'GPU time',
+              ...(currency === undefined ? [] : ['Cost']),
+            ]}
             empty="Nothing was used in these days."
             rows={rows.map((row) => [
               <Name row={row} group={group} />,
@@ -56,6 +65,7 @@ export function Usage({ token }: { token: string }) {
               duration(row.training_seconds),
               duration(row.engine_seconds),
               duration(row.gpu_seconds),
+              ...(currency === undefined ? [] : [money(row.cost_micros ?? 0, currency)]),
             ])}
           />
         )}

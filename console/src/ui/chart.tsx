@@ -1,9 +1,9 @@
 // Curves, drawn by uPlot on a canvas. Lines differ in colour and in dash. The address of the page holds the zoom.
-import { useEffect, useRef, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import './locale.ts'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { readZoom, writeZoom, type Range } from '../domain/curve.ts'
+import { placeWithin, readZoom, writeZoom, type Range } from '../domain/curve.ts'
 import { useQueryOfAddress } from './router.tsx'
 
 export type Line = {
@@ -27,6 +27,8 @@ export type ChartProps = {
   /** Gets the canvas for an export. */
   onCanvas?: (canvas: HTMLCanvasElement | null) => void
   label: string
+  /** Says what is known at a point, by its place in `x`; the values of the lines without it. */
+  pointText?: (at: number) => string
   /** Stands right under the curve. */
   below?: ReactNode
 }
@@ -40,6 +42,7 @@ const paddingRight = 24
 
 export function Chart(props: ChartProps) {
   const { x, lines, isLog, xName, label, onCanvas, mark, below, end = null } = props
+  const [pointed, setPointed] = useState<number | null>(null)
   const [query, change] = useQueryOfAddress()
   const zoom = readZoom(query.get('zoom'))
   const box = useRef<HTMLDivElement>(null)
@@ -47,8 +50,8 @@ export function Chart(props: ChartProps) {
   const whole = end === null ? null : { min: x[0] ?? 0, max: Math.max(end, x.at(-1) ?? 0) }
   const shown = zoom ?? whole
   const zoomTo = (range: Range | null) => change({ zoom: range ? writeZoom(range) : '' })
-  const latest = useRef<Latest>({ mark, shown, zoomTo })
-  latest.current = { mark, shown, zoomTo }
+  const latest = useRef<Latest>({ mark, shown, zoomTo, setPointed })
+  latest.current = { mark, shown, zoomTo, setPointed }
   const shape = JSON.stringify([isLog, xName, lines.map(({ name, look, isFaint }) => [name, look, isFaint])])
   const data = [x, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
   const newest = useRef(data)
@@ -61,6 +64,7 @@ export function Chart(props: ChartProps) {
       plot.current?.destroy()
       const options = optionsFor(element, { xName, lines, isLog }, latest)
       plot.current = new uPlot(options, newest.current, element)
+      followTouch(plot.current)
       if (latest.current.shown) plot.current.setScale('x', latest.current.shown)
       onCanvas?.(element.querySelector('canvas'))
     }
@@ -81,15 +85,39 @@ export function Chart(props: ChartProps) {
     // Without a range the plot fits its axes to the data.
     plot.current?.setData(data, shown === null)
     if (shown) plot.current?.setScale('x', shown)
-  })
+    // A pointer that moves draws nothing again.
+  }, [x, lines, mark, shown?.min, shown?.max])
   const { min: first, max: last } = shown ?? { min: x[0] ?? 0, max: x.at(-1) ?? 0 }
   const middle = (first + last) / 2
+  const at = Math.min(pointed ?? x.length - 1, x.length - 1)
+  const text = (props.pointText ?? ((place) => valuesText(place, props)))(at)
+  const onKey = (event: KeyboardEvent) => {
+    const place = placeAfter(event.key, at, x.length)
+    if (place === null || !plot.current) return
+    event.preventDefault()
+    const value = x[placeWithin(x, { min: first, max: last }, place)] ?? 0
+    plot.current.setCursor({ left: plot.current.valToPos(value, 'x'), top: plot.current.over.clientHeight / 2 })
+  }
   return (
     <>
-      <div className="chart" ref={box} role="img" aria-label={label} />
+      <div
+        className="chart"
+        ref={box}
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, x.length - 1)}
+        aria-valuenow={Math.max(0, at)}
+        aria-valuetext={text}
+        onKeyDown={onKey}
+      />
       {below}
+      <p className="point" aria-hidden="true">
+        {text}
+      </p>
       <p className="quiet small buttons zooms">
-        Drag over the curve to zoom, or show its
+        Point at the curve, or use the arrow keys, to read a point. Drag over it to zoom, or show its
         <button type="button" className="small plain" onClick={() => zoomTo({ min: first, max: middle })}>
           first half
         </button>
@@ -107,7 +135,43 @@ export function Chart(props: ChartProps) {
 }
 
 type Look = Pick<ChartProps, 'xName' | 'lines' | 'isLog'>
-type Latest = { mark: ChartProps['mark']; shown: Range | null; zoomTo: (range: Range | null) => void }
+type Latest = {
+  mark: ChartProps['mark']
+  shown: Range | null
+  zoomTo: (range: Range | null) => void
+  setPointed: (at: number | null) => void
+}
+
+const pageOfPoints = 10
+
+/** The place to which a key leads; null for other keys. */
+function placeAfter(key: string, at: number, length: number): number | null {
+  const places: Record<string, number> = {
+    ArrowLeft: at - 1,
+    ArrowRight: at + 1,
+    PageDown: at - pageOfPoints,
+    PageUp: at + pageOfPoints,
+    Home: 0,
+    End: length - 1,
+  }
+  return places[key] ?? null
+}
+
+const valuesText = (at: number, { x, xName, lines }: ChartProps) =>
+  [[xName, x[at]] as const, ...lines.map(({ name, values }) => [name, values[at]] as const)]
+    .flatMap(([name, value]) => (value == null ? [] : `${name} ${Number(value.toPrecision(4))}`))
+    .join(', ')
+
+/** uPlot follows a mouse only. A finger that moves sideways reads the curve, and one that moves up or down scrolls the page. */
+function followTouch(plot: uPlot) {
+  const follow = ({ pointerType, clientX, clientY }: PointerEvent) => {
+    if (pointerType === 'mouse') return
+    const { left, top } = plot.over.getBoundingClientRect()
+    plot.setCursor({ left: clientX - left, top: clientY - top })
+  }
+  plot.over.addEventListener('pointerdown', follow)
+  plot.over.addEventListener('pointermove', follow)
+}
 
 function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest: { current: Latest }): uPlot.Options {
   const style = getComputedStyle(document.documentElement)
@@ -135,6 +199,8 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
         points: { show: ({ data: [x] }: uPlot) => x.length === 1 },
       })),
     ],
+    // The line under the curve has the values.
+    legend: { live: false },
     cursor: {
       drag: { x: true, y: false, setScale: false },
       bind: {
@@ -153,6 +219,7 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
         },
       ],
       draw: [(plot) => drawMark(plot, latest.current.mark, colour('text'))],
+      setCursor: [({ cursor: { idx } }) => latest.current.setPointed(idx ?? null)],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select

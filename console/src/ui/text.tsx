@@ -41,6 +41,7 @@ const marks: Record<string, [tone: string, mark: string]> = {
   'PARTIALLY COMPLETED': ['partly', '◐'],
   FAILED: ['failed', '✕'],
   CANCELLED: ['ended', '–'],
+  EXPIRED: ['failed', '✕'],
 }
 
 /** The mark differs in its form too, for those who do not see the colours. */

@@ -37,7 +37,7 @@ export function AttemptCosts({ from }: { from: string }) {
               label="Attempts"
               isDense
               rows={causes}
-              keyOf={(row) => `${nameOf(row)} ${row.cause}`}
+              keyOf={(row) => `${nameOf(row).id ?? nameOf(row).name} ${row.cause}`}
               columns={[
                 {
                   name: 'Ended by',
@@ -45,7 +45,11 @@ export function AttemptCosts({ from }: { from: string }) {
                   className: 'text',
                   cell: (row) => (
                     <>
-                      {nameOf(row) && <span className="quiet">{nameOf(row)}: </span>}
+                      {nameOf(row).name && (
+                        <span className="quiet" title={nameOf(row).id}>
+                          {nameOf(row).name}:{' '}
+                        </span>
+                      )}
                       {row.cause?.replaceAll('_', ' ') ?? 'running'}
                     </>
                   ),

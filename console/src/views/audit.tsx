@@ -1,9 +1,9 @@
 // Who has changed what, and from where. The filters are in the address.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { auditQuery } from '../api/account.ts'
+import { auditQuery, keysQuery } from '../api/account.ts'
 import { auditGroups, chosenEvents, groupedEvents, type AuditGroup } from '../domain/audit.ts'
-import { count } from '../domain/format.ts'
+import { count, short } from '../domain/format.ts'
 import { Choice, Labelled } from '../ui/labelled.tsx'
 import { useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -17,12 +17,15 @@ export function Audit() {
   const [limit, setLimit] = useState(pageSize)
   const [query, change] = useQueryOfAddress()
   const trail = useQuery(auditQuery(limit))
+  const { data: keys = [] } = useQuery(keysQuery)
+  const names = new Map(keys.map((key) => [key.id, key.name]))
   const [text, action] = [query.get('q') ?? '', query.get('action') ?? '']
   const group = auditGroups.find((each) => each === query.get('group')) ?? 'none'
   return (
     <Answer query={trail} what="the audit trail">
       {({ events, next }) => {
-        const chosen = chosenEvents(events, { text, action })
+        const named = events.map((event) => ({ ...event, keyName: names.get(event.key_id ?? '') }))
+        const chosen = chosenEvents(named, { text, action })
         return (
           <>
             <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
@@ -74,23 +77,32 @@ export function Audit() {
 type Event = Parameters<typeof chosenEvents>[0][number] & { id: string }
 
 function Group({ name, group, events }: { name: string; group: AuditGroup; events: Event[] }) {
+  const title = group === 'key' ? (events[0]?.keyName ?? name) : name
   return (
     <>
       {group !== 'none' && (
         <h2>
-          {name} · {count(events.length)}
+          {title} · {count(events.length)}
         </h2>
       )}
       <Table
-        label={group === 'none' ? 'Audit trail' : name}
+        label={group === 'none' ? 'Audit trail' : title}
         isDense
         rows={events}
         keyOf={({ id }) => id}
         columns={[
           { name: 'When', cell: ({ at }) => <When at={at} /> },
           { name: 'Action', cell: ({ action }) => action },
-          { name: 'On', className: 'text', cell: ({ target }) => target },
-          { name: 'Key', className: 'medium', cell: ({ key_id: key }) => key && <code>{key}</code> },
+          {
+            name: 'On',
+            className: 'text',
+            cell: ({ target }) => target && <span title={target}>{short(target)}</span>,
+          },
+          {
+            name: 'Key',
+            className: 'medium',
+            cell: ({ key_id: key, keyName }) => key && <span title={key}>{keyName ?? key}</span>,
+          },
           { name: 'Address', className: 'wide', cell: ({ address }) => address },
         ]}
       />

@@ -6,7 +6,7 @@ import type { Evaluation, Job } from '../api/job.ts'
 import { aligned, answersByInput, bestOf, differingFacts } from '../domain/compare.ts'
 import { axes, bestStep, smooth, valuesOn, type Axis, type Metric } from '../domain/curve.ts'
 import { count, fixed, loss } from '../domain/format.ts'
-import { isOpen, nameOf } from '../domain/job-list.ts'
+import { isOpen, numberedName as title } from '../domain/job-list.ts'
 import { AnswerList } from '../ui/answer-list.tsx'
 import { Chart } from '../ui/chart.tsx'
 import { Choice, Labelled } from '../ui/labelled.tsx'
@@ -73,8 +73,6 @@ type FactRow = { name: string; values: string[]; best: boolean[] }
 
 const scoreOf = (score: Summary[string] | undefined) =>
   score ? `${fixed(score.tuned.mean)} (${fixed(score.tuned.low)} to ${fixed(score.tuned.high)})` : '–'
-
-const title = (job: Job) => `${job.job_id} ${nameOf(job)}`
 
 /** The numbers that tell which job is best come first, then what was done differently. */
 function factsOf(all: readonly Compared[]): FactRow[] {

@@ -1,7 +1,7 @@
 // The data sets of the account.
 import { useQuery } from '@tanstack/react-query'
 import { datasetsQuery } from '../api/data.ts'
-import { bytes, count } from '../domain/format.ts'
+import { bytes, count, short } from '../domain/format.ts'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -36,7 +36,7 @@ export function DataView() {
                   cell: ({ dataset_id: id, file_name: file, bad_rows: bad }) => (
                     <>
                       <Link href={`/data/${encodeURIComponent(id)}`} title={id}>
-                        {file ?? id}
+                        {file ?? short(id)}
                       </Link>
                       <BadCount bad={bad} />
                     </>

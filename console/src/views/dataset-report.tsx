@@ -10,6 +10,7 @@ export function DatasetReport({ report }: { report: Report }) {
   const lengths =
     input && output ? `${input.p50} and ${output.p50} in the middle, ${input.max} and ${output.max} at most` : '–'
   const facts: [string, string][] = [
+    ['Id', report.dataset_id],
     ['Rows', count(report.rows)],
     ['Size', bytes(report.bytes)],
     ['Tokens of input and output', lengths],

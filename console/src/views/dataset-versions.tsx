@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { datasetVersionsQuery } from '../api/data.ts'
 import { useJobs } from '../api/job-list.ts'
 import { bytes, count } from '../domain/format.ts'
-import { nameOf } from '../domain/job-list.ts'
+import { numberedName } from '../domain/job-list.ts'
 import { Head } from '../ui/head.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
@@ -14,7 +14,7 @@ export function Versions({ id }: { id: string }) {
   const jobs = useJobs()
   const jobName = (jobId: number) => {
     const job = jobs.data?.find((each) => each.job_id === jobId)
-    return job ? nameOf(job) : ''
+    return job ? numberedName(job) : `job ${jobId}`
   }
   return (
     <Answer query={versions} what="the versions">
@@ -47,9 +47,7 @@ export function Versions({ id }: { id: string }) {
                         {jobIds.map((jobId, index) => (
                           <span key={jobId}>
                             {index > 0 && ', '}
-                            <Link href={`/jobs/${jobId}`}>
-                              {jobId} {jobName(jobId)}
-                            </Link>
+                            <Link href={`/jobs/${jobId}`}>{jobName(jobId)}</Link>
                           </span>
                         ))}
                       </td>

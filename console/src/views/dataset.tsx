@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { datasetVersionsQuery, previewQuery, refreshData, reportQuery, type Preview } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
+import { short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Head } from '../ui/head.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
@@ -18,7 +19,8 @@ export function DatasetView({ id }: { id: string }) {
   const report = useQuery(reportQuery(id))
   const preview = useQuery(previewQuery(id))
   const newest = useQuery(datasetVersionsQuery(id)).data?.versions[0]
-  usePageTitle(newest?.file_name ?? id)
+  const name = newest?.file_name ?? short(id)
+  usePageTitle(name)
   const [mayTrain, mayStore] = [useMay('training'), useMay('data')]
   const [isDeleting, setDeleting] = useState(false)
   const [, navigate] = useLocation()
@@ -30,10 +32,10 @@ export function DatasetView({ id }: { id: string }) {
   return (
     <>
       <p className="crumbs">
-        <Link href="/data">Data sets</Link> / {id}
+        <Link href="/data">Data sets</Link> / {name}
       </p>
       <div className="title">
-        <h1>{newest?.file_name ?? id}</h1>
+        <h1 title={id}>{name}</h1>
         <div className="buttons">
           {mayTrain && report.data?.state === 'valid' && (
             <Link href={`/new?data=${encodeURIComponent(id)}`} className="button primary">
@@ -113,7 +115,7 @@ export function DatasetView({ id }: { id: string }) {
           action="Delete"
           isDangerous
           act={remove}
-          done={`Deleted ${newest?.file_name ?? id}`}
+          done={`Deleted ${name}`}
           close={() => setDeleting(false)}
         >
           <p>Its uploads are removed for good. Jobs that used it keep their models.</p>

@@ -9,9 +9,10 @@ import {
   type EvaluatedRow,
   type ModelEvaluation,
 } from '../api/evaluations.ts'
+import { useNames } from '../api/names.ts'
 import { useMay } from '../api/session.ts'
 import { qualityOf, worstFirst } from '../domain/evaluation.ts'
-import { count, fixed, short } from '../domain/format.ts'
+import { count, fixed } from '../domain/format.ts'
 import { AnswerList } from '../ui/answer-list.tsx'
 import { Card } from '../ui/card.tsx'
 import { Figures } from '../ui/figures.tsx'
@@ -22,16 +23,19 @@ import { ScoreBars } from '../ui/score-bars.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { Status, When } from '../ui/text.tsx'
 import { toast } from '../ui/toast.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 import { Output } from './job-evaluation.tsx'
 
 export function EvaluationView({ id }: { id: string }) {
   const evaluation = useQuery(modelEvaluationQuery(id))
   const { data } = evaluation
-  usePageTitle(data ? `${data.models.map(short).join(', ')} on ${data.dataset_id}` : 'Evaluation')
+  const { modelName, datasetName } = useNames()
+  const title = data ? `${data.models.map(modelName).join(', ')} on ${datasetName(data.dataset_id)}` : 'Evaluation'
+  usePageTitle(title)
   return (
     <>
       <p className="crumbs">
-        <Link href="/evaluations">Evaluations</Link> / {id.slice(0, 8)}
+        <Link href="/evaluations">Evaluations</Link> / {title}
       </p>
       {!data && <h1>Evaluation</h1>}
       <Answer query={evaluation} what="the evaluation">
@@ -43,6 +47,7 @@ export function EvaluationView({ id }: { id: string }) {
 
 function EvaluationPage({ evaluation }: { evaluation: ModelEvaluation }) {
   const mayAsk = useMay('inference')
+  const { modelName, datasetName } = useNames()
   const isOpen = isOpenEvaluation(evaluation)
   const { id, models, dataset_id: data, rows, message } = evaluation
   const cancel = useMutation({
@@ -53,7 +58,7 @@ function EvaluationPage({ evaluation }: { evaluation: ModelEvaluation }) {
   return (
     <>
       <div className="title">
-        <h1>{models.map(short).join(', ')}</h1>
+        <h1 title={models.join(', ')}>{models.map(modelName).join(', ')}</h1>
         <div className="buttons">
           {mayAsk && (
             <Link className="button" href={`/evaluations?new=1&models=${models.map(encodeURIComponent).join(',')}`}>
@@ -72,11 +77,11 @@ function EvaluationPage({ evaluation }: { evaluation: ModelEvaluation }) {
         figures={[
           ['Rows', rows === null ? '–' : count(rows)],
           ['Status', <Status status={evaluation.status} />],
-          ['Data set', <Link href={`/data/${encodeURIComponent(data)}`}>{data}</Link>],
+          ['Data set', <DatasetLink id={data} name={datasetName(data)} />],
           ['Created', <When at={evaluation.created_at} as="age" />],
         ]}
       />
-      {message !== null && <p className="notice failure">{message}</p>}
+      {message !== null && <p className={isOpen ? 'notice' : 'notice failure'}>{message}</p>}
       {evaluation.summary ? (
         <Summary evaluation={evaluation} />
       ) : (
@@ -93,12 +98,13 @@ function EvaluationPage({ evaluation }: { evaluation: ModelEvaluation }) {
 
 /** For each grader a bar of every model, and how the others compare with the first. */
 function Summary({ evaluation: { models, graders, summary, comparison } }: { evaluation: ModelEvaluation }) {
+  const { modelName } = useNames()
   return (
     <div className="cards-row two">
       {(graders ?? []).map(({ name }) => {
         const scores = models.flatMap((model) => {
           const score = summary?.[model]?.[name]
-          return score ? [{ name: short(model), score }] : []
+          return score ? [{ name: modelName(model), score }] : []
         })
         return (
           <Card key={name} title={name}>
@@ -109,8 +115,8 @@ function Summary({ evaluation: { models, graders, summary, comparison } }: { eva
               const { difference, better, equal, worse } = compared
               return (
                 <p key={model} className="quiet small">
-                  {short(model)} beside {short(models[0] ?? '')}: {fixed(difference.mean)} ({fixed(difference.low)} to{' '}
-                  {fixed(difference.high)}); {better} better, {equal} equal, {worse} worse
+                  {modelName(model)} beside {modelName(models[0] ?? '')}: {fixed(difference.mean)} (
+                  {fixed(difference.low)} to {fixed(difference.high)}); {better} better, {equal} equal, {worse} worse
                 </p>
               )
             })}
@@ -124,6 +130,7 @@ function Summary({ evaluation: { models, graders, summary, comparison } }: { eva
 function Rows({ evaluation }: { evaluation: ModelEvaluation }) {
   const { id, models } = evaluation
   const rows = useQuery(evaluationRowsQuery(id, isOpenEvaluation(evaluation)))
+  const { modelName } = useNames()
   const [query, change] = useQueryOfAddress()
   const model = models.find((each) => each === query.get('worst')) ?? models.at(-1) ?? ''
   return (
@@ -135,7 +142,7 @@ function Rows({ evaluation }: { evaluation: ModelEvaluation }) {
             label="Worst first, by"
             value={model}
             values={models}
-            textOf={short}
+            textOf={modelName}
             onChange={(worst) => change({ worst })}
           />
         )}
@@ -143,7 +150,7 @@ function Rows({ evaluation }: { evaluation: ModelEvaluation }) {
       <Answer query={rows} what="the rows">
         {(all) => (
           <AnswerList rows={worstFirst(all, model)}>
-            {(row) => <Row key={row.index} row={row} model={model} />}
+            {(row) => <Row key={row.index} row={row} model={model} modelName={modelName} />}
           </AnswerList>
         )}
       </Answer>
@@ -153,7 +160,9 @@ function Rows({ evaluation }: { evaluation: ModelEvaluation }) {
 
 const rounded = (score: number | null) => (score === null ? '–' : Number(score.toFixed(3)))
 
-function Row({ row: { input, expected, outputs }, model }: { row: EvaluatedRow; model: string }) {
+type RowProps = { row: EvaluatedRow; model: string; modelName: (model: string) => string }
+
+function Row({ row: { input, expected, outputs }, model, modelName }: RowProps) {
   const isRight = (qualityOf(outputs.find((output) => output.model === model)) ?? 0) >= 1
   return (
     <li className={isRight ? 'right' : 'wrong'}>
@@ -166,7 +175,7 @@ function Row({ row: { input, expected, outputs }, model }: { row: EvaluatedRow; 
       <div className="columns">
         {outputs.map(({ model: name, output, error, scores }) => (
           <div key={name}>
-            <Output name={short(name)} text={output ?? ''} expected={expected} />
+            <Output name={modelName(name)} text={output ?? ''} expected={expected} />
             {error !== null && <p className="failure">{error}</p>}
             <p className="quiet small">
               {Object.entries(scores ?? {})

@@ -5,6 +5,7 @@ import { api } from '../api/client.ts'
 import { datasetsQuery } from '../api/data.ts'
 import { evaluationsQuery, refreshEvaluations, type ModelEvaluation } from '../api/evaluations.ts'
 import { modelsQuery } from '../api/models.ts'
+import { useNames } from '../api/names.ts'
 import { randomId } from '../ui/random-id.ts'
 import { useMay } from '../api/session.ts'
 import { graders as allGraders, type Grader } from '../domain/evaluation.ts'
@@ -17,6 +18,7 @@ import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { Status, When } from '../ui/text.tsx'
 import { toast } from '../ui/toast.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 
 const mostModels = 8
 
@@ -63,35 +65,45 @@ function firstScores({ summary, models }: ModelEvaluation): string {
   return scores.map((score) => (score === undefined ? '–' : fixed(score))).join(' · ')
 }
 
-const Evaluations = ({ all }: { all: ModelEvaluation[] }) => (
-  <Table
-    label="Evaluations"
-    rows={all}
-    keyOf={({ id }) => id}
-    columns={[
-      {
-        name: 'Models',
-        isHead: true,
-        className: 'text',
-        cell: ({ id, models }) => <Link href={`/evaluations/${id}`}>{models.map(short).join(', ')}</Link>,
-      },
-      {
-        name: 'Data set',
-        className: 'text',
-        cell: ({ dataset_id: id }) => <Link href={`/data/${encodeURIComponent(id)}`}>{id}</Link>,
-      },
-      { name: 'Status', cell: ({ status }) => <Status status={status} /> },
-      { name: 'Rows', className: 'number medium', cell: ({ rows }) => (rows === null ? '–' : count(rows)) },
-      {
-        name: 'First grader',
-        className: 'medium',
-        cell: ({ graders }) => graders?.[0]?.name ?? '–',
-      },
-      { name: 'Means', className: 'number', cell: firstScores },
-      { name: 'Created', className: 'wide', cell: ({ created_at: at }) => <When at={at} as="age" /> },
-    ]}
-  />
-)
+function Evaluations({ all }: { all: ModelEvaluation[] }) {
+  const { modelName, datasetName } = useNames()
+  return (
+    <Table
+      label="Evaluations"
+      rows={all}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          name: 'Models',
+          isHead: true,
+          className: 'text',
+          cell: ({ id, models, message }) => (
+            <>
+              <Link href={`/evaluations/${id}`} title={models.join(', ')}>
+                {models.map(modelName).join(', ')}
+              </Link>
+              {message !== null && <div className="quiet small">{message}</div>}
+            </>
+          ),
+        },
+        {
+          name: 'Data set',
+          className: 'text',
+          cell: ({ dataset_id: id }) => <DatasetLink id={id} name={datasetName(id)} />,
+        },
+        { name: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { name: 'Rows', className: 'number medium', cell: ({ rows }) => (rows === null ? '–' : count(rows)) },
+        {
+          name: 'First grader',
+          className: 'medium',
+          cell: ({ graders }) => graders?.[0]?.name ?? '–',
+        },
+        { name: 'Means', className: 'number', cell: firstScores },
+        { name: 'Created', className: 'wide', cell: ({ created_at: at }) => <When at={at} as="age" /> },
+      ]}
+    />
+  )
+}
 
 function NewEvaluation({ close, models: given }: { close: () => void; models: string[] }) {
   const offered = (useQuery(modelsQuery).data ?? []).filter(({ task }) => task === 'completion')
@@ -151,7 +163,9 @@ function NewEvaluation({ close, models: given }: { close: () => void; models: st
             label="Data set"
             value={data}
             values={['', ...datasets.map(({ dataset_id: id }) => id)]}
-            textOf={(id) => datasets.find((each) => each.dataset_id === id)?.file_name ?? (id || 'Choose a data set')}
+            textOf={(id) =>
+              datasets.find((each) => each.dataset_id === id)?.file_name ?? (short(id) || 'Choose a data set')
+            }
             onChange={setData}
           />
           <label>

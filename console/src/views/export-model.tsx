@@ -18,7 +18,7 @@ export function ExportModel({ name, close }: { name: string; close: () => void }
           status === 'FAILED' ? (
             <Failure error={message} />
           ) : files.length === 0 ? (
-            <p role="status">The files are being made. This goes on when the dialog is closed.</p>
+            <p role="status">{message ?? 'The files are being made.'} This goes on when the dialog is closed.</p>
           ) : (
             <>
               <ul>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { checkpointsQuery } from '../api/jobs.ts'
 import type { Job } from '../api/job.ts'
 import { useMay } from '../api/session.ts'
-import { loss, short } from '../domain/format.ts'
+import { loss } from '../domain/format.ts'
 import { Head } from '../ui/head.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
@@ -21,19 +21,21 @@ export function JobCheckpoints({ job, isOpen }: { job: Job; isOpen: boolean }) {
           <table className="list">
             <Head columns={['After step', 'Held-out loss', 'Training loss', ['Saved', 'medium'], 'Model']} />
             <tbody>
-              {all.map(({ id, created_at: at, fine_tuned_model_checkpoint: model, step_number: step, metrics }) => (
+              {all.map(({ id, created_at: at, display_name: name, fine_tuned_model_checkpoint: model, ...rest }) => (
                 <tr key={id}>
-                  <td>{step}</td>
-                  <td>{loss(metrics.full_valid_loss ?? metrics.valid_loss)}</td>
-                  <td>{loss(metrics.train_loss)}</td>
+                  <td>{rest.step_number}</td>
+                  <td>{loss(rest.metrics.full_valid_loss ?? rest.metrics.valid_loss)}</td>
+                  <td>{loss(rest.metrics.train_loss)}</td>
                   <td className="medium">
                     <When at={new Date(at * 1000)} />
                   </td>
                   <td className="text">
                     {mayAsk ? (
-                      <Link href={`/playground?models=${encodeURIComponent(model)}`}>{short(model)}</Link>
+                      <Link href={`/playground?models=${encodeURIComponent(model)}`} title={model}>
+                        {name}
+                      </Link>
                     ) : (
-                      short(model)
+                      <span title={model}>{name}</span>
                     )}
                   </td>
                 </tr>

@@ -5,7 +5,9 @@ import {
   axes,
   bestStep,
   plannedEnd,
+  pointText,
   readZoom,
+  secondsAt,
   seriesOf,
   smooth,
   toCsv,
@@ -43,6 +45,7 @@ export function JobCurve({ id, metrics, attempts, end }: Props) {
   const lines = shown.flatMap((name, look) => linesOf(name, look, metrics, weight))
   const best = bestStep(metrics)
   const place = best ? x[metrics.findIndex(({ step }) => step === best.step)] : undefined
+  const seconds = secondsAt(metrics)
   const last = metrics.at(-1)
   const until = end && plannedEnd(axis, metrics, end)
   const range = readZoom(query.get('zoom')) ?? { min: x[0] ?? 0, max: until ?? x.at(-1) ?? 1 }
@@ -60,6 +63,7 @@ export function JobCurve({ id, metrics, attempts, end }: Props) {
         lines={lines}
         isLog={isLog}
         label={label}
+        pointText={(place) => pointText(metrics, place, seconds, other)}
         mark={best && place !== undefined && other === '' ? { at: place, label: `best, step ${best.step}` } : null}
         onCanvas={(element) => (canvas.current = element)}
         below={<AttemptBand attempts={attempts} newest={last?.step ?? 0} range={range} at={at} />}

@@ -6,7 +6,14 @@ import { Facts } from '../ui/facts.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Code } from '../ui/text.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 import { DatasetReport } from './dataset-report.tsx'
+
+const ModelLink = ({ id, name }: { id: string; name: string }) => (
+  <Link href={`/models/${encodeURIComponent(id)}`} title={id}>
+    {name}
+  </Link>
+)
 
 export function JobFacts({ job }: { job: Job }) {
   const report = useQuery(reportQuery(job.dataset_id))
@@ -15,10 +22,11 @@ export function JobFacts({ job }: { job: Job }) {
   const { gpus, nodes } = job.gpu_config
   const facts: (readonly [string, React.ReactNode])[] = [
     ['Base', job.base_model],
-    ['Data set', <Link href={`/data/${encodeURIComponent(job.dataset_id)}`}>{job.dataset_id}</Link>],
+    ['Data set', <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />],
     ...(job.dataset.rows === null ? [] : [['Rows', count(job.dataset.rows)] as const]),
     ['GPUs', gpus === 0 ? 'none: on the processor' : `${gpus} on ${nodes} node(s)`],
-    ['Model', job.model_name ? <code>{job.model_name}</code> : 'not saved yet'],
+    ['Model', job.model_name ? <ModelLink id={job.model_name} name={job.display_name} /> : 'not saved yet'],
+    ...(job.model_name ? [['Id of the model', <code>{job.model_name}</code>] as const] : []),
     ['Resumes', `${job.resume_count} of at most ${job.resume_limit}`],
     ...job.integrations.map(({ tracking_uri }) => ['MLflow', tracking_uri] as const),
     ...Object.entries(job.metadata),

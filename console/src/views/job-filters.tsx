@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import { keysQuery } from '../api/account.ts'
 import type { JobBrief } from '../api/job.ts'
 import { useMay } from '../api/session.ts'
+import { short } from '../domain/format.ts'
 import { groupNames, isFiltered, noFilter, partsOfBase, type JobFilter } from '../domain/job-list.ts'
 import { Choice, Labelled } from '../ui/labelled.tsx'
 import { Tabs } from '../ui/tabs.tsx'
@@ -74,13 +75,13 @@ function Search({ text, change }: { text: string; change: (text: string) => void
 }
 
 function DataChoice({ filter, change, jobs }: Pick<Props, 'filter' | 'change' | 'jobs'>) {
-  const names = new Map(jobs.map(({ dataset_id: id, dataset_file: file }) => [id, file ?? id]))
+  const names = new Map(jobs.map(({ dataset_id: id, dataset_file: file }) => [id, file ?? short(id)]))
   return (
     <Choice
       label="Data set"
       value={filter.data}
       values={valuesOf(jobs, ({ dataset_id: id }) => id, filter.data)}
-      textOf={(id) => (id === '' ? 'Any' : (names.get(id) ?? id))}
+      textOf={(id) => (id === '' ? 'Any' : (names.get(id) ?? short(id)))}
       onChange={(data) => change({ data })}
     />
   )

@@ -5,7 +5,7 @@ import { send } from '../api/client.ts'
 import { datasetVersionsQuery } from '../api/data.ts'
 import type { Job } from '../api/job.ts'
 import { bestStep, type Metric } from '../domain/curve.ts'
-import { count, duration, loss, parseTime, percent } from '../domain/format.ts'
+import { count, duration, loss, money, parseTime, percent } from '../domain/format.ts'
 import { isOpen, sentenceOf } from '../domain/job-list.ts'
 import { Facts } from '../ui/facts.tsx'
 import { Figures } from '../ui/figures.tsx'
@@ -13,6 +13,7 @@ import { Link } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
 import { Failure } from '../ui/states.tsx'
 import { useNow, When } from '../ui/text.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 
 /** The base, the data, the method and the device in one line. */
 export function JobStrip({ job }: { job: Job }) {
@@ -25,7 +26,7 @@ export function JobStrip({ job }: { job: Job }) {
     [
       'Data',
       <>
-        <Link href={`/data/${encodeURIComponent(job.dataset_id)}`}>{job.dataset_id}</Link>
+        <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />
         {version !== undefined && ` version ${version}`}
         {rows !== null && `, ${count(rows)} rows`}
       </>,
@@ -87,6 +88,7 @@ export function JobFigures({ job, metrics }: { job: Job; metrics: readonly Metri
       : []),
     ...(!open && step !== undefined ? [['Steps', count(step)] as const] : []),
     [open && job.started_at === null ? 'Waiting for' : 'Elapsed', <Elapsed job={job} />],
+    ...(job.cost ? [[open ? 'Cost so far' : 'Cost', money(job.cost.micros, job.cost.currency)] as const] : []),
     ...(gpu > 0 ? [[open ? 'GPU time so far' : 'GPU time', duration(gpu)] as const] : []),
   ]
   return <Figures figures={figures} />
@@ -141,6 +143,18 @@ export function JobReason({ job }: { job: Job }) {
         )}
       </div>
     </section>
+  )
+}
+
+/** What of the request has no effect, or was done in another way. */
+export function JobWarnings({ warnings }: Pick<Job, 'warnings'>) {
+  if (warnings.length === 0) return null
+  return (
+    <ul className="notice warning" aria-label="About the request">
+      {warnings.map((warning) => (
+        <li key={warning}>{warning}</li>
+      ))}
+    </ul>
   )
 }
 

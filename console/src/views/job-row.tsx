@@ -1,7 +1,7 @@
 import { memo } from 'react'
 import type { JobBrief } from '../api/job.ts'
-import { count, duration, loss, percent } from '../domain/format.ts'
-import { isOpen, nameOf, partsOfBase, sentenceOf } from '../domain/job-list.ts'
+import { count, duration, loss, percent, short } from '../domain/format.ts'
+import { isOpen, partsOfBase, sentenceOf } from '../domain/job-list.ts'
 import { Link } from '../ui/router.tsx'
 import { Status, When } from '../ui/text.tsx'
 import { Spark } from './spark.tsx'
@@ -32,7 +32,7 @@ export const JobRow = memo(function JobRow({ job, position, isSelected, select, 
       <td className="job">
         <div>
           <Link href={`/jobs/${id}`}>
-            {nameOf(job)} <span className="quiet small">#{id}</span>
+            {job.display_name} <span className="quiet small">#{id}</span>
           </Link>
         </div>
         <div className="second" title={second}>
@@ -47,7 +47,7 @@ export const JobRow = memo(function JobRow({ job, position, isSelected, select, 
         <span className="quiet">{owner}</span>
         {base}
         <span className="second" title={job.dataset_id}>
-          {job.dataset_file ?? job.dataset_id}
+          {job.dataset_file ?? short(job.dataset_id)}
         </span>
       </td>
       {columns.hasLoss && (

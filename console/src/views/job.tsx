@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { useFollow } from '../api/job-feed.ts'
 import type { Attempt, Job, JobEvent } from '../api/job.ts'
 import { attemptsQuery, eventsQuery, jobQuery, metricsQuery } from '../api/jobs.ts'
-import { isOpen, nameOf } from '../domain/job-list.ts'
+import { isOpen } from '../domain/job-list.ts'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
@@ -18,7 +18,7 @@ import { JobEstimate } from './job-estimate.tsx'
 import { JobEvaluation } from './job-evaluation.tsx'
 import { JobEvents, StateWalk } from './job-events.tsx'
 import { JobFacts } from './job-facts.tsx'
-import { JobFigures, JobReason, JobStrip, plannedSteps } from './job-head.tsx'
+import { JobFigures, JobReason, JobStrip, JobWarnings, plannedSteps } from './job-head.tsx'
 import { JobLog } from './job-log.tsx'
 
 export function JobView({ id }: { id: number }) {
@@ -27,7 +27,7 @@ export function JobView({ id }: { id: number }) {
   const open = first.data !== undefined && isOpen(first.data.status)
   const isFollowed = useFollow(id, open)
   const job = useQuery(jobQuery(id, isFollowed))
-  usePageTitle(job.data ? nameOf(job.data) : `Job ${id}`, open ? shareOf(job.data) : null)
+  usePageTitle(job.data?.display_name ?? `Job ${id}`, open ? shareOf(job.data) : null)
   return (
     <>
       {job.error && !job.data && <h1>Job {id}</h1>}
@@ -58,13 +58,14 @@ function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
       </p>
       <div className="title">
         <div className="heading">
-          <h1>{nameOf(job)}</h1>
+          <h1 title={job.model_name ?? undefined}>{job.display_name}</h1>
           <Status status={job.status} />
         </div>
         <JobActions job={job} />
       </div>
       <JobStrip job={job} />
       <JobReason job={job} />
+      <JobWarnings warnings={job.warnings} />
       <JobFigures job={job} metrics={metrics.data ?? []} />
       <Answer query={metrics} what="the curve">
         {(known) =>

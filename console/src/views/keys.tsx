@@ -60,7 +60,7 @@ export function Keys() {
                     {name} {id === own && <Chip tone="runs">this session</Chip>}
                     {maker && (
                       <div className="quiet small">
-                        made by <code>{maker}</code>
+                        made by <span title={maker}>{all.find((key) => key.id === maker)?.name ?? maker}</span>
                       </div>
                     )}
                   </>

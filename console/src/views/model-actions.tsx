@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { refreshModels, versionsQuery } from '../api/models.ts'
+import { useNames } from '../api/names.ts'
 import { useMay } from '../api/session.ts'
-import { short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Link } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
@@ -82,10 +82,7 @@ function Delete({ model: { id, label, aliases }, close, onDeleted }: DeleteProps
       done={`Deleted ${label}`}
       close={close}
     >
-      <p>
-        Its files, its evaluation and <code>{short(id)}</code> are removed for good; requests for it get 404. The job
-        stays.
-      </p>
+      <p>Its files and its evaluation are removed for good; requests for it, also by its id, get 404. The job stays.</p>
       {aliases.length > 0 && <p>No longer answered: {aliases.join(', ')}.</p>}
     </Confirm>
   )
@@ -95,6 +92,7 @@ function MoveAlias({ name, close }: { name: string; close: () => void }) {
   const [alias, setAlias] = useState('production')
   const [version, setVersion] = useState('')
   const versions = useQuery(versionsQuery(name))
+  const { datasetName } = useNames()
   const move = async () => {
     const params = { path: { name, alias } }
     await api.PUT('/v1/models/{name}/aliases/{alias}', { params, body: { version: Number(version) } })
@@ -123,7 +121,7 @@ function MoveAlias({ name, close }: { name: string; close: () => void }) {
           <option value="">Choose a version</option>
           {versions.data?.versions.map(({ version: number, job_id: job, dataset_id: data }) => (
             <option key={job} value={number ?? ''}>
-              {number} · job {job} · {data}
+              {number} · job {job} · {datasetName(data)}
             </option>
           ))}
         </select>

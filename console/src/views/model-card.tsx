@@ -1,49 +1,43 @@
-// The card of a model: from what it was made, and with which arguments.
+// The card of a model: from what it was made, and with which arguments. The text is the README.md of its exports.
 import { useQuery } from '@tanstack/react-query'
 import { datasetVersionsQuery } from '../api/data.ts'
 import { jobQuery } from '../api/jobs.ts'
-import type { Model } from '../api/models.ts'
+import { cardQuery, type Model } from '../api/models.ts'
+import { useNames } from '../api/names.ts'
 import type { components } from '../api/types.ts'
-import { readmeOf } from '../domain/model-card.ts'
 import { short } from '../domain/format.ts'
 import { Card } from '../ui/card.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Link } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
 import { Answer } from '../ui/states.tsx'
+import { Code } from '../ui/text.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 
 type Version = components['schemas']['ModelVersions']['versions'][number]
 
-export function ModelCard({ version, label, facts }: { version: Version; label: string; facts: Model | undefined }) {
+export function ModelCard({ version, facts }: { version: Version; facts: Model | undefined }) {
+  const card = useQuery(cardQuery(version.model_name))
   const job = useQuery(jobQuery(version.job_id))
   const data = useQuery(datasetVersionsQuery(version.dataset_id)).data?.versions
+  const dataset = useNames().datasetName(version.dataset_id)
   const dataVersion = data?.find(({ job_ids: ids }) => ids.includes(version.job_id))?.version ?? null
-  const download = () => {
-    if (!job.data) return
-    const text = readmeOf({
-      name: label,
-      id: version.model_name,
-      base: version.base_model,
-      license: facts?.license ?? null,
-      dataset: version.dataset_id,
-      datasetVersion: dataVersion,
-      made: version.created_at,
-      args: job.data.finetune_args,
-      scores: version.evaluation?.scores ?? null,
-    })
-    save('README.md', new Blob([text], { type: 'text/markdown' }))
-  }
   return (
     <Card
       title="Model card"
       actions={
-        <button type="button" className="small" disabled={!job.data} onClick={download}>
+        <button
+          type="button"
+          className="small"
+          disabled={!card.data}
+          onClick={() => card.data && save('README.md', new Blob([card.data.text], { type: 'text/markdown' }))}
+        >
           Download as README
         </button>
       }
     >
       <Answer query={job} what="the job">
-        {({ job_id: id, dataset, finetune_args: args, finetune_args_defaults: defaults }) => {
+        {({ job_id: id, dataset: { rows }, finetune_args: args, finetune_args_defaults: defaults }) => {
           const usual = new Set(defaults ?? [])
           const given = Object.entries(args).filter(([name, value]) => !usual.has(name) && value !== null)
           return (
@@ -54,18 +48,24 @@ export function ModelCard({ version, label, facts }: { version: Version; label: 
                 ['Licence of the base', facts?.license ?? 'not stated'],
                 [
                   'Data set',
-                  <Link href={`/data/${encodeURIComponent(version.dataset_id)}`}>
-                    {version.dataset_id}
+                  <>
+                    <DatasetLink id={version.dataset_id} name={dataset} />
                     {dataVersion !== null && `, version ${dataVersion}`}
-                  </Link>,
+                  </>,
                 ],
-                ['Rows', dataset.rows === null ? '–' : String(dataset.rows)],
+                ['Rows', rows === null ? '–' : String(rows)],
                 ...given.map(([name, value]) => [name, JSON.stringify(value)] as const),
               ]}
             />
           )
         }}
       </Answer>
+      <details>
+        <summary>The text that exports carry as README.md</summary>
+        <Answer query={card} what="the card">
+          {({ text }) => <Code text={text} />}
+        </Answer>
+      </details>
     </Card>
   )
 }

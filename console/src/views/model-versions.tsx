@@ -1,9 +1,11 @@
+import { useNames } from '../api/names.ts'
 import type { components } from '../api/types.ts'
-import { fixed, short } from '../domain/format.ts'
+import { fixed } from '../domain/format.ts'
 import { Chip } from '../ui/chip.tsx'
 import { Link } from '../ui/router.tsx'
 import { Table } from '../ui/table.tsx'
 import { When } from '../ui/text.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 import { ModelActions } from './model-actions.tsx'
 
 type Versions = components['schemas']['ModelVersions']
@@ -17,6 +19,7 @@ type Props = Pick<Versions, 'versions' | 'aliases'> & {
 }
 
 export function ModelVersions({ name, named, versions, aliases }: Props) {
+  const { datasetName } = useNames()
   const graders = [...new Set(versions.flatMap(({ evaluation }) => Object.keys(evaluation?.scores ?? {})))]
   const aliasesOf = ({ version }: Version) => aliases.filter((each) => each.version === version)
   return (
@@ -32,7 +35,7 @@ export function ModelVersions({ name, named, versions, aliases }: Props) {
             isHead: true,
             cell: (version) => (
               <span className="chips" title={version.model_name}>
-                {version.version ?? short(version.model_name)}
+                {version.version ?? name}
                 {aliasesOf(version).map(({ alias }) => (
                   <Chip key={alias} tone="runs">
                     {alias}
@@ -46,7 +49,7 @@ export function ModelVersions({ name, named, versions, aliases }: Props) {
           {
             name: 'Data set',
             className: 'text',
-            cell: ({ dataset_id: id }) => <Link href={`/data/${encodeURIComponent(id)}`}>{id}</Link>,
+            cell: ({ dataset_id: id }) => <DatasetLink id={id} name={datasetName(id)} />,
           },
           { name: 'Job', cell: ({ job_id: id }) => <Link href={`/jobs/${id}`}>{id}</Link> },
           ...graders.map((grader) => ({
@@ -80,8 +83,12 @@ export function ModelVersions({ name, named, versions, aliases }: Props) {
 }
 
 function Origin({ version: { parent, base_model: base } }: { version: Version }) {
+  const { modelName } = useNames()
   if (parent === null) return base
-  const name = parent.name ?? parent.model_name
-  const version = parent.version === null ? '' : `@${parent.version}`
-  return <Link href={`/models/${encodeURIComponent(name)}`}>{short(name) + version}</Link>
+  const { model_name: id, name, version } = parent
+  return (
+    <Link href={`/models/${encodeURIComponent(name ?? id)}`} title={id}>
+      {name === null || version === null ? modelName(id) : `${name}@${version}`}
+    </Link>
+  )
 }

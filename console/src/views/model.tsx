@@ -1,9 +1,10 @@
 // One name of tuned models: how good it is, how to use it, and its versions with what each was made from.
 import { useQuery } from '@tanstack/react-query'
 import { modelsQuery, versionsQuery, type Model } from '../api/models.ts'
+import { useNames } from '../api/names.ts'
 import type { components } from '../api/types.ts'
 import { isAskedAsChat } from '../domain/chat.ts'
-import { count, short } from '../domain/format.ts'
+import { count } from '../domain/format.ts'
 import { lineageOf, type Ancestor } from '../domain/lineage.ts'
 import { readSetup } from '../domain/playground.ts'
 import { programsOf } from '../domain/use-model.ts'
@@ -16,6 +17,7 @@ import { Link, useLocation } from '../ui/router.tsx'
 import { ScoreBars } from '../ui/score-bars.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
+import { DatasetLink } from './dataset-link.tsx'
 import { ModelActions } from './model-actions.tsx'
 import { ModelCard } from './model-card.tsx'
 import { ModelVersions } from './model-versions.tsx'
@@ -25,17 +27,19 @@ type Versions = components['schemas']['ModelVersions']
 const mostCompared = 8
 
 export function ModelView({ name }: { name: string }) {
-  usePageTitle(short(name))
   const versions = useQuery(versionsQuery(name))
   const models = useQuery(modelsQuery)
+  const { modelName } = useNames()
+  const label = versions.data?.name ?? modelName(name)
+  usePageTitle(label)
   return (
     <>
       <p className="crumbs">
-        <Link href="/models">Models</Link> / {short(name)}
+        <Link href="/models">Models</Link> / {label}
       </p>
-      {!versions.data && <h1>{short(name)}</h1>}
+      {!versions.data && <h1>{label}</h1>}
       <Answer query={versions} what="the versions">
-        {(known) => <ModelPage asked={name} known={known} models={models.data ?? []} />}
+        {(known) => <ModelPage name={label} known={known} models={models.data ?? []} />}
       </Answer>
     </>
   )
@@ -44,11 +48,11 @@ export function ModelView({ name }: { name: string }) {
 /** The version that the name leads to. */
 const mainOf = ({ versions }: Versions) => versions.find(({ status }) => status === 'COMPLETED') ?? versions[0]
 
-function ModelPage({ asked, known, models }: { asked: string; known: Versions; models: Model[] }) {
+function ModelPage({ name, known, models }: { name: string; known: Versions; models: Model[] }) {
   const { versions, aliases } = known
   const main = mainOf(known)
   const [, navigate] = useLocation()
-  const name = known.name ?? short(asked)
+  const { datasetName } = useNames()
   const facts = models.find(({ id }) => id === main?.model_name)
   if (!main)
     return (
@@ -64,7 +68,7 @@ function ModelPage({ asked, known, models }: { asked: string; known: Versions; m
   return (
     <>
       <div className="title">
-        <h1>
+        <h1 title={main.model_name}>
           {name} <AliasChips aliases={of(main.version)} />
         </h1>
         <ModelActions
@@ -83,7 +87,7 @@ function ModelPage({ asked, known, models }: { asked: string; known: Versions; m
         figures={[
           [main.version === null ? 'Versions' : 'Newest version', main.version ?? versions.length],
           ['Base', main.base_model],
-          ['Data set', <Link href={`/data/${encodeURIComponent(main.dataset_id)}`}>{main.dataset_id}</Link>],
+          ['Data set', <DatasetLink id={main.dataset_id} name={datasetName(main.dataset_id)} />],
           ['Learned', facts?.learned_form ?? '–'],
           ['Context', facts?.context_length ? `${count(facts.context_length)} tokens` : '–'],
           ['Created', <When at={main.created_at} as="age" />],
@@ -111,7 +115,7 @@ function ModelPage({ asked, known, models }: { asked: string; known: Versions; m
         <Card title="Lineage">
           <Tree nodes={lineageOf(name, versions)} own={new Set(versions.map(({ model_name: id }) => id))} />
         </Card>
-        <ModelCard version={main} label={label} facts={facts} />
+        <ModelCard version={main} facts={facts} />
       </div>
     </>
   )
@@ -177,6 +181,7 @@ function Scores({ evaluation }: Pick<Versions['versions'][number], 'evaluation'>
 }
 
 function Tree({ nodes, own }: { nodes: readonly Ancestor[]; own: ReadonlySet<string> }) {
+  const { modelName } = useNames()
   return (
     <ul className="tree">
       {nodes.map(({ id, label, name, children }) => (
@@ -186,7 +191,7 @@ function Tree({ nodes, own }: { nodes: readonly Ancestor[]; own: ReadonlySet<str
           ) : own.has(id) ? (
             <strong>{label}</strong>
           ) : (
-            <Link href={`/models/${encodeURIComponent(name)}`}>{short(label)}</Link>
+            <Link href={`/models/${encodeURIComponent(name)}`}>{modelName(label)}</Link>
           )}
           {children.length > 0 && <Tree nodes={children} own={own} />}
         </li>

@@ -2,7 +2,7 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import { columnsQuery, datasetsQuery, type Report } from '../api/data.ts'
-import { bytes, count } from '../domain/format.ts'
+import { bytes, count, short } from '../domain/format.ts'
 import type { JobForm } from '../domain/job-form.ts'
 import { Card } from '../ui/card.tsx'
 import { Failure, Loading } from '../ui/states.tsx'
@@ -43,7 +43,7 @@ function Checked({ report, form, change }: CheckedProps) {
   return (
     <>
       <p className="checked">
-        <strong>{known?.file_name ?? id}</strong>
+        <strong title={id}>{known?.file_name ?? short(id)}</strong>
         <span role="status" className={state === 'valid' ? 'status done' : 'status failed'}>
           {state === 'valid' && '● Every row can be read'}
           {state === 'invalid' && `✕ ${count(bad)} ${bad === 1 ? 'row' : 'rows'} cannot be read`}
@@ -119,7 +119,7 @@ function KnownData({ datasetId, choose }: { datasetId: string; choose: (id: stri
         {found.slice(0, mostShown).map(({ dataset_id: id, file_name: file, rows, bytes: size, created_at: at }) => (
           <li key={id}>
             <button type="button" aria-pressed={id === datasetId} onClick={() => choose(id)}>
-              <strong>{file ?? id}</strong>
+              <strong title={id}>{file ?? short(id)}</strong>
               <span className="quiet small">
                 {rows === null ? '' : `${count(rows)} rows · `}
                 {size === null ? '' : `${bytes(size)} · `}

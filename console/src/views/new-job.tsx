@@ -7,7 +7,7 @@ import { useJobs } from '../api/job-list.ts'
 import { jobQuery } from '../api/jobs.ts'
 import { useMay } from '../api/session.ts'
 import { emptyForm, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
-import { nameOf } from '../domain/job-list.ts'
+import { numberedName } from '../domain/job-list.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
 import { useLocation, useQueryOfAddress } from '../ui/router.tsx'
@@ -53,7 +53,7 @@ export function NewJobView() {
 function Template({ from, restart }: { from: number; restart: () => void }) {
   const offered = useJobs().data ?? []
   const [, navigate] = useLocation()
-  const names = new Map(offered.map((job) => [String(job.job_id), `${nameOf(job)} #${job.job_id}`]))
+  const names = new Map(offered.map((job) => [String(job.job_id), numberedName(job)]))
   const begin = (address: string) => {
     forgetDraft()
     navigate(address)

@@ -6,7 +6,6 @@ import { namedJobsQuery, useJobs } from '../api/job-list.ts'
 import { modelsQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
-import { nameOf } from '../domain/job-list.ts'
 import { found, type Found } from '../domain/palette.ts'
 import { useLocation } from '../ui/router.tsx'
 
@@ -91,6 +90,7 @@ const pages = [
   ['Data', '/data'],
   ['Models', '/models'],
   ['Evaluations', '/evaluations'],
+  ['Batches', '/batches'],
   ['Playground', '/playground'],
   ['Usage', '/usage'],
   ['Settings', '/settings'],
@@ -119,7 +119,9 @@ function useItems(showHelp: () => void, text: string): Item[] {
     ...(mayAsk ? [to('Action', 'New evaluation', '/evaluations?new=1')] : []),
     ...pages.map(([name, path]) => to('Page', name, path)),
     { group: 'Action', name: 'Keys and account', detail: 'sign out', act: showHelp },
-    ...jobs.map((job) => to('Job', nameOf(job), `/jobs/${job.job_id}`, `${job.job_id} · ${job.status.toLowerCase()}`)),
+    ...jobs.map(({ job_id: id, display_name: name, status }) =>
+      to('Job', name, `/jobs/${id}`, `${id} · ${status.toLowerCase()}`),
+    ),
     ...models.map(({ id, aliases, job_id: jobId, display_name: name }) =>
       to(
         'Model',

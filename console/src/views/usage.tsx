@@ -1,7 +1,7 @@
 // What the account has used, by day and by model, and what its limits leave.
 import { useQuery } from '@tanstack/react-query'
-import { usageQuery, useGroupNames, type UsageGroup, type Used } from '../api/account.ts'
-import { count, duration } from '../domain/format.ts'
+import { usageQuery, useGroupNames, type Usage, type UsageGroup, type Used } from '../api/account.ts'
+import { count, duration, money } from '../domain/format.ts'
 import { lastDays } from '../domain/usage-bars.ts'
 import { Figures } from '../ui/figures.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -33,15 +33,15 @@ export function UsageView() {
         <Choice label="Last days (UTC)" value={span} values={days} onChange={(last) => change({ days: last })} />
       </div>
       <Answer query={byDay} what="the usage of each day">
-        {(rows) =>
+        {({ rows, currency }) =>
           rows.length === 0 ? (
             <Empty>
               <p>Nothing was used in these days. Prompts and trainings appear here within a minute.</p>
             </Empty>
           ) : (
             <>
-              <Sums rows={rows} />
-              <UsageBars rows={rows} days={shownDays} />
+              <Sums rows={rows} currency={currency} />
+              <UsageBars rows={rows} days={shownDays} currency={currency} />
             </>
           )
         }
@@ -54,7 +54,7 @@ export function UsageView() {
         onChange={(by) => change({ by: by === 'day' ? '' : by })}
       />
       <Answer query={usage} what="the usage">
-        {(rows) => rows.length > 0 && <UsageTable rows={rows} group={group} />}
+        {({ rows, currency }) => rows.length > 0 && <UsageTable rows={rows} group={group} currency={currency} />}
       </Answer>
       <AttemptCosts from={from} />
       <Limits />
@@ -65,9 +65,10 @@ export function UsageView() {
 const sumOf = (rows: readonly Used[], value: (row: Used) => number) =>
   rows.reduce((total, row) => total + value(row), 0)
 
-const Sums = ({ rows }: { rows: Used[] }) => (
+const Sums = ({ rows, currency }: Usage) => (
   <Figures
     figures={[
+      ...(currency === undefined ? [] : [['Cost', money(sumOf(rows, costOf), currency)] as const]),
       ['Time', duration(sumOf(rows, (row) => row.training_seconds + row.engine_seconds))],
       ['GPU time', duration(sumOf(rows, (row) => row.gpu_seconds))],
       ['Prompts', count(sumOf(rows, (row) => row.prompts))],
@@ -76,6 +77,8 @@ const Sums = ({ rows }: { rows: Used[] }) => (
     ]}
   />
 )
+
+const costOf = (row: Used) => row.cost_micros ?? 0
 
 const quantities = [
   ['Prompts', (row: Used) => row.prompts, count],
@@ -88,18 +91,27 @@ const quantities = [
 
 const heads = { day: 'Day', model: 'Model', key: 'Key' } as const satisfies Record<UsageGroup, string>
 
-function UsageTable({ rows, group }: { rows: Used[]; group: UsageGroup }) {
+function UsageTable({ rows, group, currency }: Usage & { group: UsageGroup }) {
+  const shownQuantities = [
+    ...quantities,
+    ...(currency === undefined ? [] : [['Cost', costOf, (micros: number) => money(micros, currency)] as const]),
+  ]
   const groupName = useGroupNames(group)
-  const nameOf = (row: Used) => groupName(row) || 'without a key'
+  const nameOf = (row: Used) => groupName(row).name || 'without a key'
   return (
     <Table
       label={groups[group]}
       isDense
       rows={rows}
-      keyOf={nameOf}
+      keyOf={(row) => groupName(row).id ?? nameOf(row)}
       columns={[
-        { name: heads[group], isHead: true, className: 'text', cell: nameOf },
-        ...quantities.map(([name, value, shown]) => ({
+        {
+          name: heads[group],
+          isHead: true,
+          className: 'text',
+          cell: (row) => <span title={groupName(row).id}>{nameOf(row)}</span>,
+        },
+        ...shownQuantities.map(([name, value, shown]) => ({
           name,
           className: 'number',
           cell: (row: Used) => shown(value(row)),
@@ -108,7 +120,7 @@ function UsageTable({ rows, group }: { rows: Used[]; group: UsageGroup }) {
       foot={
         <tr>
           <th scope="row">Together</th>
-          {quantities.map(([name, value, shown]) => (
+          {shownQuantities.map(([name, value, shown]) => (
             <td key={name} className="number" data-name={name}>
               {shown(sumOf(rows, value))}
             </td>

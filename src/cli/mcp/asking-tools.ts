@@ -19,6 +19,15 @@ const evaluate = defineTool({
     graders: z.array(z.string()).min(1).optional().describe('Default: chosen by the expected outputs'),
     max_rows: z.int().min(1).max(2000).default(100).describe('The most rows that are answered'),
     max_tokens: z.int().min(1).max(4096).optional().describe('The most tokens of an answer'),
+    as_chat: z
+      .boolean()
+      .optional()
+      .describe('Whether rows without messages are asked as chats. Default: as each model learned'),
+    system: z
+      .string()
+      .optional()
+      .describe('The system message of chats without one of their own; "" for none. Default: the one that was learned'),
+    skip_bad_rows: z.boolean().optional().describe('true leaves out the rows that cannot be evaluated'),
     seconds: z.int().min(0).max(45).default(40).describe('How long to wait for the end'),
   },
   async run({ client, input: { seconds, ...body }, signal }) {
@@ -63,7 +72,7 @@ async function scoresOf(client: Client, name: string | null) {
 const ask = defineTool({
   name: 'ask',
   title: 'Ask models',
-  says: 'Up to four models answer the same prompt or conversation. `messages` goes through the chat template, as a model that learned conversations expects; `prompt` is sent as it is, as a model that learned pairs or texts expects.',
+  says: 'Up to four models answer the same prompt or conversation. `messages` goes through the chat template, as a model that learned conversations expects; `prompt` is sent as it is, as a model that learned pairs or texts expects, or with as_chat as the message of a user.',
   danger: 'reads',
   takes: {
     models: z.array(z.string().min(1)).min(1).max(4),
@@ -72,23 +81,38 @@ const ask = defineTool({
       .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
       .min(1)
       .optional(),
+    as_chat: z.boolean().optional().describe('true sends `prompt` through the chat template'),
+    system: z
+      .string()
+      .optional()
+      .describe('With as_chat, the system message; "" for none. Default: the one that the model learned'),
     max_tokens: z.int().min(1).max(2000).default(256),
     temperature: z.number().min(0).max(2).default(0),
   },
-  async run({ client, input: { models, prompt, messages, ...sampling } }) {
+  async run({ client, input: { models, prompt, messages, as_chat, system, ...sampling } }) {
     if ((prompt === undefined) === (messages === undefined)) throw new CommandError('Give either prompt or messages.')
+    if (messages && (as_chat !== undefined || system !== undefined))
+      throw new CommandError('as_chat and system are for prompt. Begin messages with a message of the role system.')
+    if (system !== undefined && !as_chat) throw new CommandError('system needs "as_chat": true.')
     return Promise.all(
       models.map(async (model) => ({
         model,
         ...(messages
           ? await chatAnswer(client, { model, messages, ...sampling })
-          : await plainAnswer(client, { model_name: model, prompt, ...sampling })),
+          : await promptAnswer(client, { model_name: model, prompt, as_chat, system, ...sampling })),
       })),
     )
   },
 })
 
-async function plainAnswer(client: Client, body: { model_name: string; prompt: string | undefined }) {
+type PromptBody = {
+  model_name: string
+  prompt: string | undefined
+  as_chat: boolean | undefined
+  system: string | undefined
+}
+
+async function promptAnswer(client: Client, body: PromptBody) {
   const { outputs, finish_reason: reasons } = await client.post('/v2/completions', { body })
   return { answer: outputs[0]?.output, finish_reason: reasons[0] }
 }

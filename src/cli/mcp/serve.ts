@@ -5,7 +5,7 @@ import type { Client } from '../remote/client.ts'
 import type { OnWarning } from '../remote/remote-verb.ts'
 import { askingTools } from './asking-tools.ts'
 import { lookingTools } from './looking-tools.ts'
-import { McpServer, StdioServerTransport, z } from './sdk.ts'
+import { McpServer, serveStdio, z } from './sdk.ts'
 import { answerText, type Danger, type Report, type Tool } from './tool.ts'
 import { trainingTools } from './training-tools.ts'
 
@@ -21,16 +21,17 @@ cancel ends a job. Answers are cut to a bounded length; texts in data sets and a
 
 /** Ends when its input does, or with the process. */
 export async function serveTools(caller: Caller): Promise<void> {
-  const server = new McpServer({ name: 'anneal', version: version() }, { instructions })
-  for (const tool of [...lookingTools, ...trainingTools, ...askingTools]) register(server, tool, caller)
-  const closed = new Promise<void>((resolve) => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  for (const event of ['end', 'close']) process.stdin.once(event, resolve)
+  caller.signal.addEventListener('abort', () => resolve(), { once: true })
+  const connection = serveStdio(() => {
+    const server = new McpServer({ name: 'anneal', version: version() }, { instructions })
+    for (const tool of [...lookingTools, ...trainingTools, ...askingTools]) register(server, tool, caller)
     server.server.onclose = resolve
-    for (const event of ['end', 'close']) process.stdin.once(event, resolve)
-    caller.signal.addEventListener('abort', () => resolve(), { once: true })
+    return server
   })
-  await server.connect(new StdioServerTransport())
   await closed
-  await server.close()
+  await connection.close()
 }
 
 const hints: Record<Danger, { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean }> = {
@@ -43,15 +44,15 @@ function register(server: McpServer, tool: Tool, { clientUntil, signal }: Caller
   const { name, title, says: description, takes, danger } = tool
   const inputSchema = z.strictObject(takes)
   const annotations = { title, ...hints[danger], openWorldHint: false }
-  server.registerTool(name, { title, description, inputSchema, annotations }, async (input, extra) => {
+  server.registerTool(name, { title, description, inputSchema, annotations }, async (input, { mcpReq: request }) => {
     const limit = tool.hasNoLimit ? [] : [AbortSignal.timeout(mostMs)]
-    const until = AbortSignal.any([signal, extra.signal, ...limit])
-    const token = extra._meta?.progressToken
+    const until = AbortSignal.any([signal, request.signal, ...limit])
+    const token = request._meta?.progressToken
     const report: Report = ({ done, of, message }) => {
       if (token === undefined) return
       const params = { progressToken: token, progress: done, message, ...(of !== undefined && { total: of }) }
       // A caller that has gone is noticed elsewhere.
-      extra.sendNotification({ method: 'notifications/progress', params }).catch(() => undefined)
+      request.notify({ method: 'notifications/progress', params }).catch(() => undefined)
     }
     try {
       const warnings: string[] = []

@@ -45,16 +45,16 @@ const training = {
   graders: z.array(z.string()).min(1).optional().describe('Such as exact_match, f1, includes, numeric, chrf'),
   gpus: z.int().min(1).optional(),
   metadata: z.record(z.string(), z.string()).optional().describe('Pairs that the job keeps'),
+  skip_bad_rows: z.boolean().optional().describe('true trains on the good rows and leaves out the bad ones'),
 }
 type Training = z.output<z.ZodObject<typeof training>>
 
-const bodyOf = ({ model, dataset_id, name, arguments: args, eval_dataset_id, graders, gpus, metadata }: Training) => ({
+const bodyOf = ({ model, dataset_id, name, arguments: args, graders, gpus, ...same }: Training) => ({
   model_name: model,
   dataset_id,
   custom_model_name: name,
   finetune_args: args,
-  eval_dataset_id,
-  metadata,
+  ...same,
   ...(graders && { evaluation: { graders } }),
   ...(gpus !== undefined && { gpu_config: { gpus } }),
 })

@@ -118,7 +118,7 @@ export function createClient(
       }
       if (response.ok) {
         const warning = response.headers.get('x-anneal-warning')
-        if (warning !== null) onWarning(warning)
+        if (warning !== null) onWarning(inWordsOfCommands(warning))
         return response
       }
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)

@@ -1,4 +1,5 @@
 // A training job as the command line shows and follows it.
+import { moneyText } from '../../domain/money-text.ts'
 import { exitCodes } from '../command-error.ts'
 import type { Client } from './client.ts'
 import type { Answer } from './operations.ts'
@@ -83,6 +84,7 @@ export function describeJob(job: Job): string {
     ['data set', job.dataset.display_name],
     ['left out', job.skipped_rows ? `${job.skipped_rows} bad ${job.skipped_rows === 1 ? 'row' : 'rows'}` : null],
     ['progress', last && `step ${last.step}, loss ${last.loss.toFixed(4)}, ${Math.round(last.remaining_time)} s left`],
+    ['cost', job.cost && moneyText(job.cost.micros, job.cost.currency)],
     ['resumed', job.resume_count || null],
     ['model', job.model_name],
     ...(job.integrations ?? []).map(({ type, tracking_uri }) => ['tracker', `${type} at ${tracking_uri}`] as const),

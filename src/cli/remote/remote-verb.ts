@@ -93,7 +93,9 @@ function remoteVerb<O extends Options>(verb: RemoteVerb<O>, { shared, note, addr
   })
 }
 
-const warn: OnWarning = (sentence) => console.error(`Warning: ${sentence}`)
+/** The option --chat stands for the field. */
+export const warn: OnWarning = (sentence) =>
+  console.error(`Warning: ${sentence.replaceAll('"as_chat": true', '--chat')}`)
 
 /** A key is sent only to the service that it was given for. */
 function findService(home: string | undefined, profile: string | undefined): Address {

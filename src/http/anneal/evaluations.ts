@@ -1,13 +1,13 @@
 // Evaluations: accepted at once, processed durably, and read by id.
 import { gradersOf } from '../../domain/grader.ts'
-import { evaluationDefaults, type ModelEvaluation as Evaluation } from '../../domain/model-evaluation.ts'
+import { evaluationDefaults } from '../../domain/model-evaluation.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { cancelWork } from '../../services/durable-work/cancel.ts'
-import { findWork } from '../../services/durable-work/find.ts'
+import { showWork, type Shown } from '../../services/durable-work/find.ts'
 import { listWork } from '../../services/durable-work/list.ts'
 import { createEvaluation } from '../../services/evaluations/create.ts'
 import { listEvaluationRows } from '../../services/evaluations/list-rows.ts'
-import { defineRoute } from '../kit/route.ts'
+import { defineRoute, warningHeader } from '../kit/route.ts'
 import {
   EvaluationAccepted,
   EvaluationCancelled,
@@ -37,7 +37,8 @@ export const evaluationRoutes = [
     idempotent: true,
     errorStatuses: [404],
     response: EvaluationAccepted,
-    handle({ caller: ctx, body, idempotency }) {
+    warns: true,
+    handle({ caller: ctx, body, idempotency, setHeader }) {
       const input = {
         models: body.models,
         datasetId: body.dataset_id,
@@ -46,7 +47,9 @@ export const evaluationRoutes = [
         maxTokens: body.max_tokens ?? evaluationDefaults.tokens,
         asChat: body.as_chat ?? undefined,
         system: body.system ?? undefined,
+        isSkipping: body.skip_bad_rows ?? false,
       }
+      if (body.as_chat === false && body.system) setHeader(warningHeader, 'system has no effect with "as_chat": false.')
       return createEvaluation({ ctx, input, idempotency })
     },
   }),
@@ -75,7 +78,7 @@ export const evaluationRoutes = [
     params: EvaluationPath,
     hasLargeAnswer: true,
     response: ModelEvaluation,
-    handle: async ({ caller: ctx, params: { id } }) => shown(await findWork(ctx, { kind, id })),
+    handle: async ({ caller: ctx, params: { id } }) => shown(await showWork(ctx, { kind, id })),
   }),
   defineRoute({
     name: 'cancel_evaluation',
@@ -115,15 +118,18 @@ export const evaluationRoutes = [
   }),
 ]
 
+type Evaluation = Shown<'evaluation'>
+
 const formsOf = (models: Evaluation['request']['models'], areChats: boolean) =>
   Object.fromEntries(models.map(({ name, chat }) => [name, areChats || chat ? ('chat' as const) : ('prompt' as const)]))
 
-function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEvaluation {
+function shown({ request, plan, summary, wait, ...evaluation }: Evaluation): ModelEvaluation {
   const graders = plan?.graders ?? request.graders
   return {
     id: evaluation.id,
     status: evaluation.status,
-    message: evaluation.message,
+    status_reason: wait && wait.reason,
+    message: wait ? wait.message : evaluation.message,
     models: request.models.map(({ name }) => name),
     model_names: request.models.map(({ modelName }) => modelName),
     dataset_id: evaluation.datasetId,
@@ -134,6 +140,8 @@ function shown({ request, plan, summary, ...evaluation }: Evaluation): ModelEval
     system: request.system ?? null,
     forms: plan && formsOf(request.models, plan.areChats ?? false),
     rows: evaluation.rowCount,
+    ...(request.isSkipping && { skipped_rows: plan && (plan.skipped?.count ?? 0) }),
+    ...(plan?.skipped?.note && { warnings: [plan.skipped.note] }),
     summary: summary && summary.models,
     comparison: summary && summary.comparison,
     created_at: wireTime(evaluation.createdAt),

@@ -1,4 +1,5 @@
 // The list of jobs for pages that ask again and again: few figures of each job, filters, and a tag that spares the body.
+import { jobDisplayName } from '../../domain/display-name.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { JobBriefFilter } from '../../repositories/job-briefs.ts'
 import { findJobBriefs, listJobBriefs, type JobBrief as FoundBrief } from '../../services/training-jobs/list-briefs.ts'
@@ -56,6 +57,7 @@ const briefOf = (job: FoundBrief): JobBrief => ({
   status_reason: job.statusReason,
   status_message: job.statusMessage,
   requested_name: job.customModelName,
+  display_name: jobDisplayName(job),
   model_name: job.modelName,
   base_model: job.baseModel,
   dataset_id: job.datasetId,

@@ -32,9 +32,15 @@ export const modelExportRoutes = [
     params: ExportPath,
     response: ModelExportFiles,
     async handle({ caller: ctx, params: { name, export_id: id } }) {
-      const { files, expiresInSeconds, message = null, ...found } = await findExport({ ctx, input: { name, id } })
+      const {
+        files,
+        expiresInSeconds,
+        statusReason = null,
+        message = null,
+        ...found
+      } = await findExport({ ctx, input: { name, id } })
       const links = files.map(({ sizeBytes, ...file }) => ({ ...file, size_bytes: sizeBytes }))
-      return { ...onWire(found), message, expires_in: expiresInSeconds, files: links }
+      return { ...onWire(found), status_reason: statusReason, message, expires_in: expiresInSeconds, files: links }
     },
   }),
 ]

@@ -2,6 +2,7 @@ import type { Catalogue, CatalogueEntry } from '../../domain/catalogue.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
 import { resolveTrainingArgs } from '../../domain/training-args.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
+import { describeCard } from '../../services/models/card.ts'
 import { deleteModel } from '../../services/models/delete.ts'
 import { downloadModel } from '../../services/models/download.ts'
 import { listStarts, type Starts } from '../../services/models/list-starts.ts'
@@ -11,6 +12,7 @@ import { defineRoute } from '../kit/route.ts'
 import {
   factsOf,
   limitsOf,
+  ModelCard,
   parametersOf,
   ModelDeleted,
   ModelDownload,
@@ -60,6 +62,21 @@ export const modelRoutes = [
       const { name, baseModel, files, expiresInSeconds } = await downloadModel({ ctx, input: params })
       const links = files.map(({ sizeBytes, ...file }) => ({ ...file, size: sizeBytes }))
       return { model_name: name, base_model: baseModel, expires_in: expiresInSeconds, files: links }
+    },
+  }),
+  defineRoute({
+    name: 'get_model_card',
+    method: 'get',
+    path: '/v1/models/:name/card',
+    summary: 'Get the card of a tuned model: from what it was made, how good it is, and how a program loads it',
+    access: 'key',
+    scope: 'read',
+    params: ModelPath,
+    errorStatuses: [404, 594, 400],
+    response: ModelCard,
+    async handle({ caller: ctx, params }) {
+      const { modelName, displayName, text } = await describeCard({ ctx, input: params })
+      return { model_name: modelName, display_name: displayName, text }
     },
   }),
   defineRoute({

@@ -1,3 +1,4 @@
+import { costMicros } from '../../domain/prices.ts'
 import { usageDimensions } from '../../domain/usage.ts'
 import { getUsage } from '../../services/usage/get-usage.ts'
 import { getTrainingUsage } from '../../services/usage/get-training-usage.ts'
@@ -19,6 +20,7 @@ export const usageRoutes = [
     response: Usage,
     async handle({ caller: ctx, query }) {
       const by = query.group_by ?? usageDimensions
+      const { prices } = ctx.deps.settings
       const { from = null, to = null, after = null, limit = defaultPageSize } = query
       const { lines, next, modelNames, keyNames, ...range } = await getUsage({
         ctx,
@@ -34,8 +36,9 @@ export const usageRoutes = [
         engine_seconds: amount.engineSeconds,
         training_seconds: amount.trainingSeconds,
         gpu_seconds: amount.gpuSeconds,
+        ...(prices && { cost_micros: costMicros(prices, amount) }),
       }))
-      return { ...range, usage, next }
+      return { ...range, ...(prices && { currency: prices.currency }), usage, next }
     },
   }),
   defineRoute({

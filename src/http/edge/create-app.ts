@@ -15,7 +15,7 @@ import { receiveJson, receiveStream, type ReceivedBody } from './receive-body.ts
 import { openRequestContext, requestContext, sendProblem, type RequestContextOptions } from '../kit/request-context.ts'
 import { createLargeAnswerTurns, createRequestTurns } from './request-turns.ts'
 import { clientGone, sendAnswer } from '../kit/respond.ts'
-import { pathsOf, type Access, type CallerOf, type Route } from '../kit/route.ts'
+import { pathsOf, warningHeader, type Access, type CallerOf, type Route } from '../kit/route.ts'
 import { validate } from '../kit/validation.ts'
 
 type Authenticators = { [A in Access]?: (call: Call) => Promise<CallerOf[A]> | CallerOf[A] }
@@ -113,19 +113,21 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
       const memory = options.bodyMemory.open(account)
       try {
         const incoming = { route, caller, request, response, json, memory, turn: ownTurn }
-        const handle = (received: ReceivedBody) =>
-          route.handle({
+        const handle = ({ note, ...received }: ReceivedBody) => {
+          if (note !== null) response.setHeader(warningHeader, note)
+          return route.handle({
             ...received,
             caller,
             params,
             query,
             headers: request.headers,
             isSecure: request.secure,
-            setHeader: (name, value) => response.setHeader(name, value),
+            setHeader: (name, value) => setHeader(response, name, value),
             get signal() {
               return clientGone(response)
             },
           })
+        }
         const sending = { turn: ownTurn, hasTag: route.hasTag }
         if (route.rows || route.form) return await sendAnswer(response, await receiveStream(incoming, handle), sending)
         const received = await receiveJson(incoming)
@@ -138,6 +140,12 @@ function serve(route: Route, options: HttpAppOptions, { json, turn, inLargeTurn 
       await sendProblem(error, request, response, options)
     }
   }
+}
+
+/** A warning stands behind what is told of the body. */
+function setHeader(response: Response, name: string, value: string) {
+  const told = name === warningHeader ? response.getHeader(name) : undefined
+  response.setHeader(name, told === undefined ? value : `${String(told)} ${value}`)
 }
 
 /** The account that pays for a body. A pod's token is checked after its body, so pods are told apart by their addresses. */

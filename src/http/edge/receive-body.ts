@@ -16,6 +16,7 @@ import { formBoundary, openBody, readBody } from '../kit/request-body.ts'
 import { inTurns } from '../../turns.ts'
 import { clientGone } from '../kit/respond.ts'
 import type { CallerOf, Route } from '../kit/route.ts'
+import { unknownFieldsNote } from '../kit/unknown-fields.ts'
 import { requireStorableText, validate } from '../kit/validation.ts'
 
 type Incoming = {
@@ -30,7 +31,12 @@ type Incoming = {
   turn: () => Promise<void>
 }
 
-export type ReceivedBody = { body: unknown; rows: RowsOfFields; file: ReceivedRows | null; idempotency: Idempotency }
+type CheckedBody = {
+  body: unknown
+  /** Tells the fields without effect; null when there are none. */
+  note: string | null
+}
+export type ReceivedBody = CheckedBody & { rows: RowsOfFields; file: ReceivedRows | null; idempotency: Idempotency }
 
 const mebibyte = 1024 * 1024
 const defaultLimitBytes = mebibyte
@@ -38,19 +44,20 @@ const defaultLimitBytes = mebibyte
 const streamedBodyBytes = 32 * mebibyte
 
 const none = { rows: {}, file: null }
+const noBody: CheckedBody = { body: undefined, note: null }
 
 /** @throws ServiceError */
 export async function receiveJson(incoming: Incoming): Promise<ReceivedBody> {
   const { route, request, response, memory } = incoming
   if (route.method === 'get') {
     if (!(await drain(request))) response.setHeader('Connection', 'close')
-    return { ...none, body: undefined, idempotency: null }
+    return { ...none, ...noBody, idempotency: null }
   }
   const hash = route.idempotent && request.get('idempotency-key') !== undefined ? beginHash(incoming) : null
   const options = { reserve: memory.growTo, hash }
   const limitBytes = route.bodyLimitBytes ?? defaultLimitBytes
-  const body = await parseBody(await readBody(request, limitBytes, options), limitBytes, incoming)
-  return { ...none, body, idempotency: hash && keyed(incoming, hash) }
+  const checked = await parseBody(await readBody(request, limitBytes, options), limitBytes, incoming)
+  return { ...none, ...checked, idempotency: hash && keyed(incoming, hash) }
 }
 
 /** Rows and files that `handle` does not keep are removed after it. @throws ServiceError */
@@ -73,8 +80,8 @@ export async function receiveStream<T>(
     return ingestRows({ ...stream, body, options, checkRow }, async ({ rest, rows, sha256 }) =>
       handle({
         ...none,
+        ...(await parseBody(rest, options.restLimitBytes, incoming)),
         rows,
-        body: await parseBody(rest, options.restLimitBytes, incoming),
         idempotency: idempotencyOf(incoming, sha256),
       }),
     )
@@ -85,31 +92,31 @@ export async function receiveStream<T>(
   return withForm({ ...stream, body, boundary }, async ({ fields, file, sha256 }) =>
     handle({
       ...none,
+      ...(await checkBody(route, { value: fields, holdsMany: false })),
       file,
-      body: await checkBody(route, { value: fields, holdsMany: false }),
       idempotency: idempotencyOf(incoming, sha256),
     }),
   )
 }
 
-async function parseBody(bytes: Buffer, limitBytes: number, { route, response, json }: Incoming): Promise<unknown> {
+async function parseBody(bytes: Buffer, limitBytes: number, { route, response, json }: Incoming): Promise<CheckedBody> {
   if (bytes.length === 0) {
     if (route.body) throw invalidInput('', 'Send a JSON body.')
-    return undefined
+    return noBody
   }
   // Our own runtime is trusted; the schemas of its routes bound the bodies.
   const bounds = route.access === 'pod' ? {} : boundsOf(limitBytes)
   return checkBody(route, await json.parse(bytes, bounds, () => clientGone(response)))
 }
 
-async function checkBody(route: Route, { value, holdsMany }: ParsedBody): Promise<unknown> {
-  if (!route.body) return undefined
+async function checkBody(route: Route, { value, holdsMany }: ParsedBody): Promise<CheckedBody> {
+  if (!route.body) return noBody
   const left = withoutEmpty(route.body, value)
   if (holdsMany) await nextTurn()
   const body = validate(route.body, left, { firstProblemOnly: holdsMany })
   if (holdsMany) await nextTurn()
   await requireStorableText(body, { allowsNul: route.allowsNul ?? false })
-  return body
+  return { body, note: unknownFieldsNote(route, value) }
 }
 
 /** @param sha256 of a streamed body */

@@ -5,6 +5,7 @@ import { apiSchemas } from './named-schemas.ts'
 import { errorFormatFor, type ErrorFormat } from './problem.ts'
 import { errorStatusesOf } from './error-statuses.ts'
 import { pathsOf, warningHeader, type Route } from './route.ts'
+import { tellsUnknownFields } from './unknown-fields.ts'
 
 type Json = Record<string, unknown>
 /** The example of an operation, as `npm run examples` records it. */
@@ -126,7 +127,7 @@ function operation(
     responses: {
       200: {
         description: 'Done',
-        headers: headersOf(200, route),
+        headers: headersOf(200, { ...route, warns: route.warns === true || tellsUnknownFields(route) }),
         content: {
           ...content(route.contentType ?? 'application/json', route.response, example.answer),
           ...moreContent(route),
@@ -187,7 +188,8 @@ const headers = {
   'Retry-After': { description: 'Seconds to wait before the next try', schema: { type: 'integer' } },
   ETag: { description: 'Names this answer, for If-None-Match', schema: { type: 'string' } },
   [warningHeader]: {
-    description: 'A sentence about a request that was carried out, though it may not be what you meant',
+    description:
+      'Sentences about a request that was carried out, though it may not be what you meant: a field without effect, or an empty answer',
     schema: { type: 'string' },
   },
 }

@@ -8,7 +8,7 @@ import type { ReceivedRows, RowsOfFields, RowsOptions } from '../../services/dat
 import type { ErrorStatus } from './error-meanings.ts'
 import type { EventStream, EventText, FileBytes, JsonText } from './respond.ts'
 
-/** Holds one sentence in ASCII about a request that was carried out. Bodies of completions hold the asked fields only. */
+/** Holds sentences in ASCII about a request that was carried out. Bodies of completions hold the asked fields only. */
 export const warningHeader = 'X-Anneal-Warning'
 
 type Method = 'get' | 'post' | 'put' | 'delete'
@@ -84,7 +84,7 @@ type Definition<
   hasLargeAnswer?: boolean
   /** A GET that clients repeat: its answer has an ETag, and a client that has the answer gets 304. */
   hasTag?: boolean
-  /** A 200 answer may have the warning header. */
+  /** The handler may set the warning header. */
   warns?: boolean
   /** Another media type that a 200 answer may have. */
   alsoAnswers?: 'text/event-stream' | 'application/octet-stream'

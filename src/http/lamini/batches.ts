@@ -4,7 +4,7 @@ import type { PromptBatchKind } from '../../domain/inference-batch.ts'
 import { createBatch } from '../../services/batches/create-batch.ts'
 import { getBatchResult } from '../../services/batches/get-batch-result.ts'
 import { JsonText } from '../kit/respond.ts'
-import { defineRoute } from '../kit/route.ts'
+import { defineRoute, warningHeader } from '../kit/route.ts'
 import { BatchAnswer, BatchParams, CompletionBatchResult, EmbeddingBatchResult } from './schemas/batches.ts'
 import { CompletionRequest } from './schemas/completions.ts'
 import { EmbeddingRequest } from './schemas/embeddings.ts'
@@ -88,8 +88,11 @@ function result<const P extends string, R>(kind: PromptBatchKind, path: P, respo
     params: BatchParams,
     errorStatuses: [409],
     response,
-    async handle({ caller: ctx, params: { id } }) {
-      return new JsonText(await getBatchResult({ ctx, input: { kind, batchId: id } }))
+    warns: kind !== 'embeddings',
+    async handle({ caller: ctx, params: { id }, setHeader }) {
+      const { text, warning } = await getBatchResult({ ctx, input: { kind, batchId: id } })
+      if (warning !== null) setHeader(warningHeader, warning)
+      return new JsonText(text)
     },
   })
 }

@@ -2,6 +2,7 @@
 import { datasetDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
+import { costMicros } from '../../domain/prices.ts'
 import { defaultLearningRate } from '../../domain/training-args.ts'
 import { defaultedHyperparameters, shownMethod } from '../../domain/training-method.ts'
 import { wireTime } from '../../domain/timestamps.ts'
@@ -33,6 +34,8 @@ export const summaryOf = (ctx: Ctx, job: TrainingJobSummary, details: DescribedJ
 function resourceOf(ctx: Ctx, job: DescribedJob) {
   const { args, givenArgs, queue, nodes, trainingSeconds } = job
   const gpus = job.gpus ?? job.modelGpus
+  const { prices } = ctx.deps.settings
+  const time = { trainingSeconds, trainingGpuSeconds: trainingSeconds * gpus * nodes }
   const entry = ctx.deps.catalogue.find(job.baseModel)
   return {
     base_model: job.baseModel,
@@ -62,8 +65,9 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       count: job.attemptCount,
       newest: newestAttemptOf(job),
       training_seconds: trainingSeconds,
-      gpu_seconds: trainingSeconds * gpus * nodes,
+      gpu_seconds: time.trainingGpuSeconds,
     },
+    ...(prices && { cost: { currency: prices.currency, micros: costMicros(prices, time) } }),
     links: linksOf(ctx, job.id),
     metadata: job.metadata ?? {},
     integrations: (job.trackers ?? []).map(shownIntegration),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UsageQuery } from '../../http/anneal/schemas/usage.ts'
+import { CostMicros, Currency, UsageQuery } from '../../http/anneal/schemas/usage.ts'
 import { queryText } from '../../http/kit/params.ts'
 import { accountUsageDimensions, type AccountUsageDimension } from '../../services/admin/usage.ts'
 import { AccountPath } from './admin.ts'
@@ -22,6 +22,7 @@ export const AccountUsageQuery = z.strictObject({
 export const AccountUsageAnswer = z.object({
   from: z.string(),
   to: z.string(),
+  currency: Currency,
   usage: z.array(
     z.object({
       day: z.string().optional(),
@@ -35,6 +36,7 @@ export const AccountUsageAnswer = z.object({
       engine_seconds: z.number(),
       training_seconds: z.number(),
       gpu_seconds: z.number(),
+      cost_micros: CostMicros,
     }),
   ),
   next: z.string().nullable(),

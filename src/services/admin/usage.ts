@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { embeddingModelsOf } from '../../domain/catalogue.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { AccountUsage, AccountUsageGroup } from '../../repositories/operator-views.ts'
 import type { AdminCtx } from '../context.ts'
@@ -57,7 +58,8 @@ async function* allPages(page: ReadPage): AsyncGenerator<AccountUsage[]> {
 async function usagePages(admin: AdminCtx, { by, accountId, ...days }: UsageInput) {
   if (accountId !== null) await findAccount(admin, accountId)
   const { first, last, after: dayAfter } = daysOf(days)
-  const query = { from: first, to: dayAfter, by, accountId: admin.accountId ?? accountId }
+  const embeddingModels = embeddingModelsOf(admin.deps.catalogue)
+  const query = { from: first, to: dayAfter, by, embeddingModels, accountId: admin.accountId ?? accountId }
   const page: ReadPage = (place, limit) => admin.deps.database.operatorViews.usage({ ...query, after: place, limit })
   return { range: { from: first, to: last }, page }
 }

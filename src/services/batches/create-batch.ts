@@ -1,12 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { answerWarning, plainPromptRisk } from '../../domain/answer-warning.ts'
 import { maxEmbeddingTokens } from '../../domain/catalogue.ts'
 import type { BatchCompletionInput, PromptBatchKind } from '../../domain/inference-batch.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import { maxTextCharacters } from '../../domain/text-length.ts'
 import { resolveTarget } from '../completions/create.ts'
 import { requireChatTemplate } from '../completions/read-input.ts'
-import { warningOf } from '../completions/warning.ts'
 import type { Ctx } from '../context.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
@@ -49,7 +49,8 @@ export async function createBatch({
         : await resolveTarget(ctx, input.completion.dataId ?? dataId, modelName)
     const { baseModel } = target
     if (input.completion?.chat) requireChatTemplate(baseModel)
-    if (input.completion) warning = warningOf(input.completion.chat ? 'questions' : 'prompts', target)
+    const risk = input.completion && !input.completion.chat ? plainPromptRisk(target) : null
+    warning = answerWarning(risk, { count: 0, empty: 0 })
     await requireRoomForData(ctx)
     await requireRoomInDatabase(ctx)
     await requireRoomForBatch(ctx, ctx.deps.database, input.items.length)
@@ -67,6 +68,7 @@ export async function createBatch({
       request: {
         ...layout,
         input: input.completion && { ...seeded(input), dataId: input.completion.dataId ?? dataId },
+        ...(risk && { risk }),
         ...(input.kind === 'embeddings' && { truncate: input.truncate }),
       },
       promptsKey,

@@ -1,10 +1,14 @@
 import type { Readable } from 'node:stream'
+import { answerWarning } from '../../domain/answer-warning.ts'
 import { batchResultText } from '../../domain/batch-result.ts'
 import { chunkLength, type InferenceBatch, type PromptBatchKind } from '../../domain/inference-batch.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 
 export const batchNotFound = (batchId: string) => new ServiceError('not_found', `There is no batch ${batchId}.`)
+
+/** `warning`: a sentence about the answers so far; null without one. */
+type BatchResult = { text: AsyncIterable<string | Buffer>; warning: string | null }
 
 /**
  * The finished results as JSON text: `{}`, or one value per item in order, null for an item without a result.
@@ -18,7 +22,7 @@ export async function getBatchResult({
 }: {
   ctx: Ctx
   input: { kind: PromptBatchKind; batchId: string }
-}): Promise<AsyncIterable<string | Buffer>> {
+}): Promise<BatchResult> {
   const { batchBeginnings, database } = ctx.deps
   const { inferenceBatches } = database
   const find = async () => {
@@ -29,22 +33,27 @@ export async function getBatchResult({
     return batch
   }
   const batch = await find()
-  if (batch.resultKey !== null) return readStored(ctx, batch.resultKey, batchId)
-  if (batch.state === 'running' && kind === 'embeddings') return nothingYet()
+  const warning = warningOf(batch)
+  if (batch.resultKey !== null) return { text: await readStored(ctx, batch.resultKey, batchId), warning }
+  if (batch.state === 'running' && kind === 'embeddings') return { text: nothingYet(), warning }
   const { chunkSize } = batch.request
   const shown = await batchBeginnings.read(batch, (first) =>
     inferenceBatches.listLeadingChunks(batchId, chunkSize, first),
   )
   // The batch may have ended between the two reads, which deletes its chunks.
-  const { resultKey, state } = shown.length > 0 ? batch : await find()
-  if (resultKey !== null) return readStored(ctx, resultKey, batchId)
-  if (shown.length === 0 && state === 'running') return nothingYet()
+  const now = shown.length > 0 ? batch : await find()
+  if (now.resultKey !== null) return { text: await readStored(ctx, now.resultKey, batchId), warning: warningOf(now) }
+  if (shown.length === 0 && now.state === 'running') return { text: nothingYet(), warning }
   const shownCount = shown.reduce((count, _chunk, index) => count + chunkLength(batch, index), 0)
-  return batchResultText(kind, (index) => Promise.resolve(shown[index] ?? null), {
+  const text = batchResultText(kind, (index) => Promise.resolve(shown[index] ?? null), {
     chunkCount: shown.length,
     missingCount: batch.itemCount - shownCount,
   })
+  return { text, warning: warningOf(now) }
 }
+
+const warningOf = ({ request, doneCount, failedCount, emptyCount }: InferenceBatch) =>
+  answerWarning(request.risk ?? null, { count: doneCount - failedCount, empty: emptyCount })
 
 async function* nothingYet() {
   yield '{}'

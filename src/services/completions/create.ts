@@ -1,3 +1,4 @@
+import { answerWarning, countEmpty, plainPromptRisk } from '../../domain/answer-warning.ts'
 import type { BatchCompletionInput, BatchItem } from '../../domain/inference-batch.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { collectionName } from '../../domain/stored-data.ts'
@@ -9,7 +10,6 @@ import { rowsOf } from '../models/find-tuned.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { createMeter } from '../usage/meter.ts'
 import { readInput, type Asked, type PromptsAsked, type QuestionsAsked } from './read-input.ts'
-import { warningOf } from './warning.ts'
 
 export type CompleteInput<Input = Asked> = {
   modelName: string
@@ -49,7 +49,9 @@ export async function createCompletion({
   const request = { baseModel, adapter, accountId: ctx.accountId, signal, meter, onText, input, answer, sampling }
   const completions = await ctx.deps.inference.complete(request)
   meter.countPrompts(completions.outputs.length)
-  return { ...completions, warning: warningOf(asked.kind, target, completions.outputs) }
+  const risk = asked.kind === 'prompts' ? plainPromptRisk(target) : null
+  const { outputs } = completions
+  return { ...completions, warning: answerWarning(risk, { count: outputs.length, empty: countEmpty(outputs) }) }
 }
 
 /** Prompts, or questions of chats, with the options of /v1/completions, which batches keep in their rows. */

@@ -1,8 +1,10 @@
 import { durableWork, type ListedKind, type Work } from '../../domain/durable-work.ts'
 import { isUuid } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
+import type { Wait } from '../../domain/wait.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
+import { readWaits } from './wait.ts'
 
 type RepositoryOf<Kind extends ListedKind> = Repositories[(typeof durableWork)[Kind]['repository']]
 export type Found<Kind extends ListedKind> = NonNullable<Awaited<ReturnType<RepositoryOf<Kind>['find']>>>
@@ -28,4 +30,17 @@ export async function findWork<Kind extends ListedKind>(
   const work = isUuid(id) ? await rowsOfKind(database, kind).find(accountId, id) : null
   if (!work) throw workNotFound({ kind, id })
   return work
+}
+
+/** `wait`: why the work has not started; null once it has. */
+export type Shown<Kind extends ListedKind> = Found<Kind> & { wait: Wait | null }
+
+/** @throws ServiceError not_found */
+export async function showWork<Kind extends ListedKind>(
+  ctx: Ctx,
+  work: { kind: Kind; id: string },
+): Promise<Shown<Kind>> {
+  const found = await findWork(ctx, work)
+  const waitOf = await readWaits(ctx, work.kind, [found])
+  return { ...found, wait: waitOf(found) }
 }

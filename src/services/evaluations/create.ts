@@ -17,6 +17,8 @@ type CreateEvaluationInput = {
   graders: Grader[] | null
   maxRows: number
   maxTokens: number
+  /** Whether rows that cannot be evaluated are left out; absent for no. */
+  isSkipping?: boolean
 } & EvaluationForm
 
 /** An evaluation rarely ends sooner. */
@@ -58,7 +60,7 @@ export async function createEvaluation({
 /** Replaces each name by the model that it means now, so that a name that moves does not change a running evaluation. */
 async function resolveRequest(
   ctx: Ctx,
-  { models, graders, maxTokens, ...form }: CreateEvaluationInput,
+  { models, graders, maxTokens, isSkipping = false, ...form }: CreateEvaluationInput,
 ): Promise<EvaluationRequest> {
   const { asChat, system } = form
   if (graders) await ctx.deps.grading.compile(ctx.accountId, graders)
@@ -66,6 +68,7 @@ async function resolveRequest(
     models: await findEvaluated(ctx, models, form),
     graders: graders && (await pinJudges(ctx, graders, (at) => `graders[${at}].model`)),
     maxTokens,
+    ...(isSkipping && { isSkipping }),
     ...(asChat !== undefined && { asChat }),
     ...(system !== undefined && { system }),
   }

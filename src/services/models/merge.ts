@@ -9,6 +9,7 @@ import type { Ctx } from '../context.ts'
 import { acceptWork } from '../durable-work/accept.ts'
 import { once, type Idempotency } from '../idempotency.ts'
 import { requireRoomForData } from '../limits/account-quotas.ts'
+import { linkCard, type LinkedFile, type NamedModel } from './card.ts'
 import { findTunedModel } from './find-tuned.ts'
 
 /** A merge rarely ends sooner. */
@@ -70,12 +71,18 @@ const full = (maxOpenExports: number) =>
     { retryAfterSeconds },
   )
 
-/** Short-lived URLs of the files; none before the export is complete. */
-export async function linkMergedFiles({ deps: { storage } }: Ctx, { accountId, id, status, files }: ModelExport) {
-  const ready = status === 'COMPLETED' ? files : []
-  const links = ready.map(async (file) => ({
+/** Makes a short-lived URL for each file, and for the card of the model; none before the export is complete. */
+export async function linkMergedFiles(
+  ctx: Ctx,
+  { accountId, id, status, files }: ModelExport,
+  named: NamedModel,
+): Promise<{ files: LinkedFile[]; expiresInSeconds: number }> {
+  const { storage } = ctx.deps
+  const expiresInSeconds = storage.podUrlSeconds
+  if (status !== 'COMPLETED') return { files: [], expiresInSeconds }
+  const links = files.map(async (file) => ({
     ...file,
     url: await storage.presignDownload(storageKeys.exportFile(accountId, id, file.name)),
   }))
-  return { files: await Promise.all(links), expiresInSeconds: storage.podUrlSeconds }
+  return { files: await Promise.all([...links, linkCard(ctx, named, 'merged')]), expiresInSeconds }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { embeddingModelsOf } from '../../domain/catalogue.ts'
 import { isModelId } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { UsageDimension } from '../../domain/usage.ts'
@@ -36,6 +37,7 @@ export async function getUsage({
     from: first,
     to: dayAfter,
     by,
+    embeddingModels: embeddingModelsOf(deps.catalogue),
     after: after === null ? null : readCursor(after),
     limit,
   })

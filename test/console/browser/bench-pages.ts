@@ -28,7 +28,7 @@ async function measure() {
   )
   say(`${jobCount} jobs: first row`, lists)
   const jobId = await jobs.insertJob(stepCount)
-  const drawn = (page: Page) => page.getByRole('img', { name: new RegExp(`over ${stepCount} points`) }).waitFor()
+  const drawn = (page: Page) => page.getByRole('slider', { name: new RegExp(`over ${stepCount} points`) }).waitFor()
   say(`a job of ${stepCount} steps: curve`, await inTurn(loads, () => seconds(context, `/jobs/${jobId}`, drawn)))
   const page = await context.newPage()
   await page.goto(`${connection.apiUrl}/console/jobs/${jobId}`)

@@ -22,7 +22,7 @@ suite('the console while processes are killed', { timeout: patienceMs }, async (
 
   /** The number of points of the curve on the page. */
   const points = async () => {
-    const label = await page.getByRole('img', { name: /^Losses of job/ }).getAttribute('aria-label')
+    const label = await page.getByRole('slider', { name: /^Losses of job/ }).getAttribute('aria-label')
     return Number(/over (\d+) points/.exec(label ?? '')?.[1])
   }
 
@@ -60,7 +60,7 @@ suite('the console while processes are killed', { timeout: patienceMs }, async (
     await differs.getByRole('row', { name: /^learning_rate 0\.\d+ 0\.\d+$/ }).waitFor()
     await differs.getByRole('row', { name: /^max_steps 60 600$/ }).waitFor()
     assert.equal(await differs.getByRole('row', { name: /^seed/ }).count(), 0, 'only what differs')
-    await page.getByRole('img', { name: /^Training losses of jobs/ }).waitFor()
+    await page.getByRole('slider', { name: /^Training losses of jobs/ }).waitFor()
   })
 
   test('an alias is moved after its consequence was read, and is asked in the playground', async () => {

@@ -1,4 +1,5 @@
 // A route an entry, by its operation id: how it is asked rightly, how wrongly, and by which names it could reach another account.
+import { uuidIn } from '../../../src/http/openai/ids.ts'
 import { connection } from '../../support/stack.ts'
 import { formOf, makeConsoleLink, partOf, uploadBody, type Names } from './names.ts'
 
@@ -39,6 +40,15 @@ const batchResult = (name: 'completionBatchId' | 'streamId' | 'embeddingBatchId'
   about: [(names) => ({ params: { id: names[name] } })],
   invalid: noId({ id: 'x' }),
 })
+
+/** The batch of requests is cancelled already: a repeat gets the same answer. */
+const listedBatch: Entry = {
+  about: [
+    ({ requestBatchId: id }) => ({ params: { id } }),
+    ({ requestBatchId: id }) => ({ params: { id: uuidIn('batch', id) ?? '' } }),
+  ],
+  invalid: noId({ id: 'x' }),
+}
 
 const evaluation = (name: 'evaluationId' | 'cancelledEvaluationId', query?: string): Entry => ({
   about: [(names) => ({ params: { id: names[name] } })],
@@ -423,6 +433,18 @@ export const entries: Record<string, Entry> = {
     invalid: bad({ params: { job_id: 1 }, body: 'x' }),
   },
 
+  list_batches: {
+    about: [
+      () => ({}),
+      ({ completionBatchId }) => ({ query: `after=${completionBatchId}` }),
+      () => ({ query: 'status=open,CANCELLED&limit=100' }),
+    ],
+    foreign: 'lists',
+    invalid: bad({ query: 'status=running' }),
+  },
+  get_batch: listedBatch,
+  cancel_batch: listedBatch,
+
   create_evaluation: {
     about: [
       ({ modelName, datasetId }) => ({ body: { models: [base, modelName], dataset_id: datasetId, max_rows: 2 } }),
@@ -465,6 +487,10 @@ export const entries: Record<string, Entry> = {
   delete_model_alias: {
     about: [({ customName }) => ({ params: { name: customName, alias: 'production' } })],
     invalid: bad({ params: { name: base, alias: 'production' } }),
+  },
+  get_model_card: {
+    about: [({ modelName }) => ({ params: { name: modelName } })],
+    invalid: bad({ params: { name: base } }),
   },
   download_model: {
     about: [({ modelName }) => ({ params: { name: modelName } })],

@@ -52,6 +52,12 @@ export const EvaluationRequest = named(
         ),
     ),
     graders: Graders.nullish().describe('How answers are scored; chosen by the expected outputs when absent'),
+    skip_bad_rows: z
+      .boolean()
+      .nullish()
+      .describe(
+        'true leaves out the rows that cannot be evaluated: bad rows, rows of text without an input, and conversations that end in a call of a function. Such a row fails the evaluation when absent',
+      ),
     max_rows: count(evaluationLimits.rows)
       .nullish()
       .describe(`The most rows that are answered, default ${evaluationDefaults.rows}. A larger data set is sampled`),
@@ -79,7 +85,11 @@ export const ModelEvaluation = named(
   z.object({
     id: z.string().describe('The id of the evaluation'),
     status: EvaluationStatus.describe('QUEUED and RUNNING evaluations are open; the other states are final'),
-    message: z.string().nullable().describe('Why the evaluation failed'),
+    status_reason: z
+      .string()
+      .nullable()
+      .describe('Why a QUEUED evaluation waits: waiting_for_turn, or maintenance; null otherwise'),
+    message: z.string().nullable().describe('Why the evaluation waits or failed'),
     models: z.array(z.string()).describe('As the request names them'),
     model_names: z.array(z.string()).describe('The models that these names meant when the evaluation was accepted'),
     dataset_id: z.string().describe('The data set whose rows are answered'),
@@ -96,6 +106,14 @@ export const ModelEvaluation = named(
       .nullable()
       .describe('How each model is asked, by its name in the request; null until the rows are chosen'),
     rows: z.int().nullable().describe('The rows that each model answers; null until they are chosen'),
+    skipped_rows: z
+      .int()
+      .nullish()
+      .describe('Rows that are left out; null until the rows are chosen, and absent without skip_bad_rows'),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe('Says why rows are left out. Absent when all rows can be evaluated'),
     summary: z
       .record(z.string(), z.record(z.string(), GraderSummary.nullable()))
       .nullable()

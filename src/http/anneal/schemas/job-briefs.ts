@@ -66,6 +66,11 @@ const JobBrief = named(
     status_reason: z.string().nullable().describe('A machine-readable reason'),
     status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),
     requested_name: z.string().nullable().describe('The custom_model_name of the request; null without one'),
+    display_name: z
+      .string()
+      .describe(
+        'A name for people: pip@2, pip before the model has its version, and "products, run 2" without a custom name',
+      ),
     model_name: z.string().nullable().describe('Null until the model is saved and verified'),
     base_model: z.string().describe('The catalogue name of the model that is trained'),
     dataset_id: z.string().describe('The data set of the job'),

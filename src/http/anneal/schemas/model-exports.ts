@@ -29,7 +29,11 @@ export const ModelExportFiles = named(
   'ModelExportFiles',
   z.object({
     ...exported,
-    message: z.string().nullable().describe('Why the export failed, and what to do; null otherwise'),
+    status_reason: z
+      .string()
+      .nullable()
+      .describe('Why a QUEUED export waits: waiting_for_turn, or maintenance; null otherwise'),
+    message: z.string().nullable().describe('Why the export waits, or why it failed and what to do; null otherwise'),
     expires_in: z.int().describe('Seconds until the links expire. Each request gets new ones'),
     files: z
       .array(

@@ -213,13 +213,26 @@ export const ModelDownload = named(
     files: z
       .array(
         z.object({
-          name: z.string().describe('anneal.json is the manifest'),
+          name: z.string().describe('anneal.json is the manifest, README.md the card of the model'),
           url: z.string().describe('A link that needs no key'),
           size: z.int().describe('In bytes'),
           sha256: z.string().describe('The hash of the file, in hexadecimal'),
         }),
       )
       .describe('The files of the adapter'),
+  }),
+)
+
+export const ModelCard = named(
+  'ModelCard',
+  z.object({
+    model_name: z.string().describe('The id of the model'),
+    display_name: z.string().describe('The name of the model for people'),
+    text: z
+      .string()
+      .describe(
+        'Markdown with the front matter that Hugging Face reads: base model, licence, data, scores, arguments, and how a program loads the adapter. Exports carry this text as README.md',
+      ),
   }),
 )
 

@@ -40,6 +40,18 @@ export const TrainingUsageQuery = UsageQuery.pick({ from: true, to: true }).exte
 const Day = z.string().describe('UTC, as in 2026-11-20')
 const count = (says: string) => z.int().describe(says)
 
+export const Currency = z
+  .string()
+  .optional()
+  .describe('The currency of the costs, such as EUR; absent where the operator has set no prices')
+
+export const CostMicros = z
+  .int()
+  .optional()
+  .describe(
+    'By the prices that are set now, in millionths of the currency; absent where the operator has set no prices',
+  )
+
 /** An entry has the fields that it is grouped by. */
 const Group = {
   day: Day.optional(),
@@ -52,6 +64,7 @@ export const Usage = named(
   z.object({
     from: Day,
     to: Day,
+    currency: Currency,
     usage: z
       .array(
         z.object({
@@ -70,6 +83,7 @@ export const Usage = named(
             .describe('Time of model servers; time spent on several requests at once is shared between them'),
           training_seconds: z.number().describe('Time of training attempts'),
           gpu_seconds: z.number().describe('engine_seconds and training_seconds, each times the number of GPUs'),
+          cost_micros: CostMicros,
         }),
       )
       .describe('What was used, an entry for each day, key and model'),

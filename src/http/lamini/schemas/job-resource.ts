@@ -116,6 +116,15 @@ const resource = {
       'Rows that are left out because they are bad; GET /v1/train/jobs/{job_id}/skipped-rows lists them. Null until the data is checked',
     ),
   attempts: Attempts,
+  cost: z
+    .object({
+      currency: z.string().describe('Such as EUR'),
+      micros: z.int().describe('Millionths of the currency'),
+    })
+    .optional()
+    .describe(
+      'What the attempts cost until now, by the prices that are set now; absent where the operator has set no prices',
+    ),
   links: Links,
   metadata: z.record(z.string(), z.string()).describe('The pairs of the request'),
   integrations: z.array(ShownIntegration).describe('The trackers of the job, without their credentials'),

@@ -105,6 +105,7 @@ export const inference: Record<string, Extreme[]> = {
   completions_v2: completions.slice(0, 2),
   streaming_completions_v1: completions.slice(0, 2),
   batch_completions: asBatch(completions, '/v1/batch_completions'),
+  list_batches: [{ what: '100 batches', sent: () => ({ query: 'limit=100' }) }],
   batch_completions_result: [{ what: '10,000 answers', sent: ({ completionBatch: id }) => ({ params: { id } }) }],
   streaming_completions: asBatch(
     [
