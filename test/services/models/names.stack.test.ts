@@ -138,7 +138,7 @@ suite('a custom name', () => {
     const names = data.map((each) => each.fine_tuned_model_checkpoint)
     assert.match(names[0] ?? '', new RegExp(`^ft:.*:support-bot:${models[0]}$`))
     assert.deepEqual(names.slice(1), [name])
-    assert.equal((await api.get<{ files: object[] }>(`/v1/models/${name}/download`)).files.length, 3)
+    assert.equal((await api.get<{ files: object[] }>(`/v1/models/${name}/download`)).files.length, 4)
     const stranger = await openAccount()
     assert.equal((await stranger.request('POST', '/v1/completions', { model_name: name, prompt: 'a' })).status, 404)
     assert.equal((await api.request('DELETE', `/v1/models/${name}`)).status, 400)
