@@ -37,8 +37,27 @@ const page = `<!doctype html>
 </html>
 `
 
-/** Without `validatorUrl: null`, Swagger UI sends the address of this service to a public validator. */
-const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })\n`
+/**
+ * Without `validatorUrl: null`, Swagger UI sends the address of this service to a public validator. Of a document with 114 paths or
+ * more Swagger UI 5 shows a part, so the aliases, which say nothing new, are left out.
+ */
+const start = `function withoutAliases(response) {
+  if (!response.url.endsWith('/openapi.json')) return response
+  const document = JSON.parse(response.text)
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, { deprecated }] of Object.entries(operations)) if (deprecated) delete operations[method]
+    if (Object.keys(operations).length === 0) delete document.paths[path]
+  }
+  return { ...response, text: JSON.stringify(document) }
+}
+SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  validatorUrl: null,
+  responseInterceptor: withoutAliases,
+})
+`
 
 export function mountDocs(app: Express) {
   const parts: Record<string, (response: Response) => unknown> = {
