@@ -9,7 +9,7 @@ type Jobs = { jobs: readonly OperatorJob[] }
 /** The id of a job stands in logs, in Temporal and in the command line. */
 const Name = ({ job_id: id, display_name: name }: OperatorJob) => (
   <span>
-    {name} <span className="quiet">job {id}</span>
+    <a href={`#job-${id}`}>{name}</a> <span className="quiet">job {id}</span>
   </span>
 )
 
