@@ -9,11 +9,15 @@ type Jobs = { jobs: readonly OperatorJob[] }
 /** The id of a job stands in logs, in Temporal and in the command line. */
 const Name = ({ job_id: id, display_name: name }: OperatorJob) => (
   <span>
-    <a href={`#job-${id}`}>{name}</a> <span className="quiet">job {id}</span>
+    <a href={`#job-${id}`}>{name}</a> <span className="quiet nowrap">job {id}</span>
   </span>
 )
 
-const Account = ({ account_id: id, account_name: name }: OperatorJob) => <span title={id}>{name}</span>
+const Account = ({ account_id: id, account_name: name }: OperatorJob) => (
+  <span className="roomy" title={id}>
+    {name}
+  </span>
+)
 
 const Dataset = ({ dataset_id: id, dataset_name: name }: OperatorJob) => <span title={id}>{name}</span>
 
