@@ -55,6 +55,11 @@ export function Next({ jobs, waiting }: Jobs & { waiting: number }) {
           job.status_message ?? job.status_reason ?? '–',
         ])}
       />
+      {jobs.length > 1 && (
+        <p className="quiet small">
+          The jobs of accounts with the fewest slots come first, then those that have waited longest.
+        </p>
+      )}
       {more > 0 && <p className="quiet">{more} more wait.</p>}
     </>
   )

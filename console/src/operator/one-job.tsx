@@ -49,7 +49,9 @@ export function FindJob({ asked }: { asked: string | null }) {
 export function OneJob({ id, token }: { id: string; token: string }) {
   const place = useRef<HTMLDivElement>(null)
   // A name in a table further down leads here.
-  useEffect(() => place.current?.scrollIntoView({ block: 'center' }), [])
+  useEffect(() => {
+    place.current?.scrollIntoView({ block: 'center' })
+  }, [])
   const job = useQuery<JobRecord>({
     queryKey: ['job', token, id],
     refetchInterval: ({ state }) => (state.error instanceof ApiError ? false : everyMs),
@@ -68,9 +70,7 @@ function Shown({ job }: { job: JobRecord }) {
   const why = job.status_message ?? job.status_reason
   return (
     <>
-      <h3>
-        {job.display_name} <span className="quiet">job {job.job_id}</span>
-      </h3>
+      <h3>{job.display_name}</h3>
       <p>
         <Status status={job.status} />
         {why !== null && ` – ${why}`}
@@ -80,6 +80,7 @@ function Shown({ job }: { job: JobRecord }) {
         head={['What', 'Message', 'By', 'When']}
         empty="Nothing has happened yet."
         rows={job.newest_events
+          .filter(({ reason }) => reason !== 'checkpoint_committed')
           .slice(0, mostEvents)
           .map(({ kind, status, reason, message, actor, at }) => [
             status === null ? (reason ?? kind).replaceAll('_', ' ') : <Status status={status} />,
@@ -92,6 +93,7 @@ function Shown({ job }: { job: JobRecord }) {
   )
 }
 
+/** A long training has a checkpoint every minute, which would leave no room for other events. */
 const mostEvents = 12
 
 function factsOf(job: JobRecord): (readonly [string, React.ReactNode])[] {
@@ -106,7 +108,9 @@ function factsOf(job: JobRecord): (readonly [string, React.ReactNode])[] {
     ...(progress === null ? [] : [['Step', `${count(progress.step)} of ${count(progress.of ?? 0)}`] as const]),
     ['Attempts', count(job.attempts.count)],
     ['Training', duration(job.attempts.training_seconds)],
-    ...(cost === undefined ? [] : [['Cost so far', money(cost.micros, cost.currency)] as const]),
+    ...(cost === undefined
+      ? []
+      : [[job.finished_at === null ? 'Cost so far' : 'Cost', money(cost.micros, cost.currency)] as const]),
     ...(links.temporal_ui === null
       ? []
       : [
