@@ -68,7 +68,7 @@ const operations = [
 ]
 
 /** What the operators' page asks. The admin port serves no document, so only the answers are described. */
-const operatorPaths = ['/internal/v1/admin/overview', '/internal/v1/admin/usage']
+const operatorPaths = ['/internal/v1/admin/overview', '/internal/v1/admin/jobs/{job_id}', '/internal/v1/admin/usage']
 
 type Json = Record<string, unknown>
 
@@ -104,7 +104,7 @@ export function consoleDocument() {
 }
 
 function answerOf(path: string) {
-  const route = adminRoutes.find((each) => each.method === 'get' && each.path === path)
+  const route = adminRoutes.find((each) => each.method === 'get' && each.path.replaceAll(/:(\w+)/g, '{$1}') === path)
   if (!route) throw new Error(`the operators' page asks ${path}, which is no route`)
   const { $schema: _dialect, ...schema } = z.toJSONSchema(route.response, { io: 'output' })
   return { description: route.summary, content: { 'application/json': { schema } } }

@@ -1,5 +1,7 @@
+import { moneyText } from '../domain/money-text.ts'
 import type { Command } from './command.ts'
 import { costCell, costHead } from './remote/cost-column.ts'
+import { factLines } from './remote/job.ts'
 import type { Answer } from './remote/operations.ts'
 import { shortTime } from './remote/page.ts'
 import { adminVerb } from './remote/remote-verb.ts'
@@ -33,9 +35,7 @@ export const command: Command = {
     async run({ client, args: [id = ''], print }) {
       const job = await client.get(`${base}/jobs/:job_id`, { params: { job_id: id } })
       const events = job.newest_events.toReversed().map((event) => [shortTime(event.at), ...eventCells(event)])
-      const head = `${job.job_id}, ${job.display_name}, of ${job.account_name}: ${job.status}`
-      const why = job.status_message === null ? '' : `\n${job.status_reason ?? ''}: ${job.status_message}`
-      print(job, () => `${head}${why}\n\n${table(['AT (UTC)', 'WHAT', 'MESSAGE', 'BY'], events)}`)
+      print(job, () => `${factLines(factsOf(job))}\n\n${table(['AT (UTC)', 'WHAT', 'MESSAGE', 'BY'], events)}`)
     },
   }),
   usage: adminVerb({
@@ -86,6 +86,25 @@ const jobRows = (jobs: Jobs) =>
       job.slot_since === null ? '' : shortTime(job.slot_since),
     ]),
   )
+
+type JobRecord = Answer<'get', `${typeof base}/jobs/:job_id`>
+
+const factsOf = (job: JobRecord) =>
+  [
+    ['job', job.job_id],
+    ['name', job.display_name],
+    ['account', `${job.account_name} (${job.account_id})`],
+    ['status', job.status + (job.status_reason === null ? '' : ` (${job.status_reason})`)],
+    ['message', job.status_message],
+    ['ahead', job.queue?.ahead],
+    ['accepted', `${shortTime(job.created_at)} UTC`],
+    ['data set', job.dataset.display_name],
+    ['progress', job.progress && `step ${job.progress.step} of ${job.progress.of ?? '?'}`],
+    ['attempts', job.attempts.count],
+    ['training', `${job.attempts.training_seconds.toFixed(0)} s`],
+    ['cost', job.cost && moneyText(job.cost.micros, job.cost.currency)],
+    ['workflow', job.links.temporal_ui],
+  ] as const
 
 type Event = Answer<'get', `${typeof base}/jobs/:job_id`>['newest_events'][number]
 

@@ -35,7 +35,9 @@ export async function startRecordingService(
 
   /** Runs a command of `anneal` against the service. */
   async function anneal(args: readonly string[], input = '') {
-    const env = { ...process.env, ANNEAL_URL: origin(), ANNEAL_API_KEY: 'ank_test' }
+    const user = { ANNEAL_URL: origin(), ANNEAL_API_KEY: 'ank_test' }
+    const operator = { ANNEAL_ADMIN_URL: origin(), ANNEAL_ADMIN_TOKEN: 'test' }
+    const env = { ...process.env, ...user, ...operator }
     const child = spawn(process.execPath, [join(root, 'src/cli.ts'), ...args], { env })
     // A program may end without reading its input.
     child.stdin.on('error', () => undefined)

@@ -9,11 +9,15 @@ type Jobs = { jobs: readonly OperatorJob[] }
 /** The id of a job stands in logs, in Temporal and in the command line. */
 const Name = ({ job_id: id, display_name: name }: OperatorJob) => (
   <span>
-    {name} <span className="quiet">job {id}</span>
+    <a href={`#job-${id}`}>{name}</a> <span className="quiet nowrap">job {id}</span>
   </span>
 )
 
-const Account = ({ account_id: id, account_name: name }: OperatorJob) => <span title={id}>{name}</span>
+const Account = ({ account_id: id, account_name: name }: OperatorJob) => (
+  <span className="roomy" title={id}>
+    {name}
+  </span>
+)
 
 const Dataset = ({ dataset_id: id, dataset_name: name }: OperatorJob) => <span title={id}>{name}</span>
 
@@ -51,6 +55,11 @@ export function Next({ jobs, waiting }: Jobs & { waiting: number }) {
           job.status_message ?? job.status_reason ?? '–',
         ])}
       />
+      {jobs.length > 1 && (
+        <p className="quiet small">
+          The jobs of accounts with the fewest slots come first, then those that have waited longest.
+        </p>
+      )}
       {more > 0 && <p className="quiet">{more} more wait.</p>}
     </>
   )

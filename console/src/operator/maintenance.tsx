@@ -42,14 +42,16 @@ export function MaintenanceSwitch({ maintenance, token }: Props) {
                 Jobs, batches, evaluations and exports are accepted and wait. Running work goes on to its end, and
                 requests to models are answered.
               </p>
-              <label htmlFor="maintenance-message">Message to users</label>
-              <input
-                id="maintenance-message"
-                maxLength={500}
-                placeholder="The cluster is upgraded until noon."
-                value={message}
-                onChange={(event) => setMessage(event.target.value)}
-              />
+              <div className="field">
+                <label htmlFor="maintenance-message">Message to users</label>
+                <input
+                  id="maintenance-message"
+                  maxLength={500}
+                  placeholder="The cluster is upgraded until noon."
+                  value={message}
+                  onChange={(event) => setMessage(event.target.value)}
+                />
+              </div>
             </>
           )}
         </Confirm>

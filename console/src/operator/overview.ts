@@ -1,4 +1,4 @@
-// GET /internal/v1/admin/overview, the usage of all accounts, and the switch of the page.
+// GET /internal/v1/admin/overview, one job, the usage of all accounts, and the switch of the page.
 import { noteAnswer } from '../api/connection.ts'
 import { ApiError, NoAnswer, problemOf } from '../api/errors.ts'
 import type { paths } from '../api/types.ts'
@@ -9,6 +9,7 @@ type AnswerOf<Operation> = Operation extends { responses: { 200: { content: { 'a
 
 export type Overview = AnswerOf<paths['/internal/v1/admin/overview']['get']>
 export type OperatorJob = Overview['holders'][number]
+export type JobRecord = AnswerOf<paths['/internal/v1/admin/jobs/{job_id}']['get']>
 export type Maintenance = NonNullable<Overview['maintenance']>
 type UsageAnswer = AnswerOf<paths['/internal/v1/admin/usage']['get']>
 export type AccountUsage = UsageAnswer['usage'][number]
@@ -33,6 +34,10 @@ export const readUsageFile = async (token: string, from: string): Promise<Blob> 
 /** @throws NoAnswer, ApiError */
 export const readOverview = (token: string, signal: AbortSignal): Promise<Overview> =>
   ask<Overview>(token, '/overview', { signal })
+
+/** One job of any account. @throws NoAnswer, ApiError */
+export const readJob = (token: string, id: string, signal: AbortSignal): Promise<JobRecord> =>
+  ask<JobRecord>(token, `/jobs/${encodeURIComponent(id)}`, { signal })
 
 /** Stops new work, or lets it go on. @throws NoAnswer, ApiError */
 export const setMaintenance = (token: string, body: { on: boolean; message?: string }) =>

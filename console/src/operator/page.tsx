@@ -11,6 +11,7 @@ import { When } from '../ui/text.tsx'
 import { Docs } from './docs.tsx'
 import { Failures, Holders, Next } from './jobs.tsx'
 import { MaintenanceSwitch } from './maintenance.tsx'
+import { FindJob, OneJob, useAskedJob } from './one-job.tsx'
 import { readOverview, type Overview } from './overview.ts'
 import { ModelServers, Queues, Workers } from './tables.tsx'
 import { Usage } from './usage.tsx'
@@ -84,6 +85,7 @@ const mostListed = 100
 
 function Sections({ overview, token }: { overview: Overview; token: string }) {
   const { attempts, outbox, slots, reaped, failures, maintenance } = overview
+  const asked = useAskedJob()
   const hits = reaped.reduce((sum, { count }) => sum + count, 0)
   const failed = `${failures.length}${failures.length === mostListed ? ' or more' : ''}`
   return (
@@ -99,6 +101,19 @@ function Sections({ overview, token }: { overview: Overview; token: string }) {
         ]}
       />
       <div className="parts">
+        <div className="cards-row">
+          <Section title="Find a job" docs={<Docs page="operations" chapter="Read the Temporal UI" />}>
+            <FindJob key={asked} asked={asked} />
+          </Section>
+          <Section title="Maintenance" docs={<Docs page="operations" chapter="Before a maintenance" />}>
+            <MaintenanceSwitch maintenance={maintenance} token={token} />
+          </Section>
+        </div>
+        {asked !== null && (
+          <Card title={`Job ${asked}`} actions={<a href="#">Close</a>}>
+            <OneJob key={asked} id={asked} token={token} />
+          </Card>
+        )}
         <Section title="Queue and slots" docs={<Docs page="architecture" chapter="Slots" />}>
           <h3>Who holds a slot</h3>
           <Holders jobs={overview.holders} />
@@ -123,9 +138,6 @@ function Sections({ overview, token }: { overview: Overview; token: string }) {
           <ModelServers servers={overview.model_servers} />
         </Section>
         <div className="cards-row">
-          <Section title="Maintenance" docs={<Docs page="operations" chapter="Before a maintenance" />}>
-            <MaintenanceSwitch maintenance={maintenance} token={token} />
-          </Section>
           <Section title="Outbox" docs={<Docs page="operations" chapter="Alerts" />}>
             <p>
               {outbox.messages === 0

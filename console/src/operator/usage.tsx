@@ -42,6 +42,7 @@ export function Usage({ token }: { token: string }) {
           Download CSV
         </button>
       </div>
+      <p className="quiet small">An attempt counts when it has ended. “Find a job” has the cost of one job so far.</p>
       {failure !== null && <Failure error={failure} />}
       <Answer query={usage} what="the usage">
         {({ usage: rows, currency }) => (

@@ -89,10 +89,16 @@ export function describeJob(job: Job): string {
     ['model', job.model_name],
     ...(job.integrations ?? []).map(({ type, tracking_uri }) => ['tracker', `${type} at ${tracking_uri}`] as const),
   ] as const
-  return facts
+  return factLines(facts)
+}
+
+type Fact = readonly [name: string, value: string | number | null | undefined]
+
+/** A fact a line. Leaves out those without a value. */
+export const factLines = (facts: readonly Fact[]): string =>
+  facts
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => `${name.padEnd(9)} ${value}`)
     .join('\n')
-}
 
 const historyOf = ({ history }: Job) => JSON.parse(history) as TrainingStep[]

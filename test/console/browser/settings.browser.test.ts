@@ -144,10 +144,22 @@ suite('settings and operators', { timeout: patienceMs }, async () => {
     await isAccessible(operators, 'operators, asked')
     await operators.getByRole('dialog').getByRole('button', { name: 'Stop new work' }).click()
     await operators.getByText(/New work has been stopped since .* Upgrade until noon\./).waitFor()
+    const id = await api.train({ dataset_id: 'waits', data: [{ input: 'Where?', output: 'Here.' }] })
+    await operators.getByLabel('Number of the job').fill(String(id))
+    await operators.getByRole('button', { name: 'Show' }).click()
+    const found = operators.getByRole('region', { name: `Job ${id}` })
+    await found
+      .getByText(/Upgrade until noon\. The job starts/)
+      .first()
+      .waitFor()
+    await found.getByRole('link', { name: 'Open in Temporal' }).waitFor()
+    await isAccessible(operators, 'operators, a job')
+    await api.post(`/v1/train/jobs/${id}/cancel`)
     await operators.getByRole('button', { name: 'Let new work start' }).click()
     await operators.getByRole('button', { name: 'Let it start' }).click()
     await operators.getByText('New work starts.').waitFor()
     for (const name of [
+      'Find a job',
       'Queue and slots',
       'Failed today',
       'Maintenance',
