@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeWithin, pointText, type Metric } from '../../console/src/domain/curve.ts'
+import { metricOf, placeWithin, pointText, seriesOf, type Metric } from '../../console/src/domain/curve.ts'
 
 const metric = (step: number, more: Partial<Metric> = {}): Metric => ({ step, loss: 1 / step, ...more })
 
@@ -15,6 +15,11 @@ test('a point of the curve has its step, its losses, its rate and its time', () 
   )
   assert.match(pointText(metrics, 1, [], 'grad_norm'), /· grad norm 1\.235 ·/)
   assert.equal(pointText([], 0, []), '')
+})
+
+test('the figures of a method are series of the curve', () => {
+  const told = { ...metric(10), series: { 'rewards/margins': 0.5 } }
+  assert.deepEqual(seriesOf([metricOf(told)]), ['rewards/margins', 'loss'])
 })
 
 test('keys stay within the part of the curve that is shown', () => {

@@ -1,6 +1,6 @@
 // Follows one job by the stream of its events, where the service has one.
 import { useEffect, useState, useSyncExternalStore } from 'react'
-import { mergeMetrics, type Metric } from '../domain/curve.ts'
+import { mergeMetrics, metricOf, type Metric, type ToldMetric } from '../domain/curve.ts'
 import { createEventParser, type StreamEvent } from '../domain/event-stream.ts'
 import { send } from './client.ts'
 import { ApiError } from './errors.ts'
@@ -96,7 +96,7 @@ function createRefresher(id: number, signal: AbortSignal) {
       queryClient.setQueryData<Metric[]>(partKey(id, 'metrics'), [])
       stale.add('metrics')
     }
-    if (type === 'metric') metrics.push(JSON.parse(data) as Metric)
+    if (type === 'metric') metrics.push(metricOf(JSON.parse(data) as ToldMetric))
     if (type === 'progress') progress = (JSON.parse(data) as Progress | null) ?? undefined
     const kind = type === 'event' ? (JSON.parse(data) as JobEvent).kind : type
     for (const part of changedBy[kind] ?? []) stale.add(part)

@@ -1,6 +1,6 @@
 // The queries about one training job.
 import { queryOptions } from '@tanstack/react-query'
-import { mergeMetrics, type Metric } from '../domain/curve.ts'
+import { mergeMetrics, metricOf, type Metric, type ToldMetric } from '../domain/curve.ts'
 import type { TrainRequest } from '../domain/job-form.ts'
 import { isOpen } from '../domain/job-list.ts'
 import { api } from './client.ts'
@@ -77,7 +77,7 @@ export const metricsQuery = (id: number, watched = unwatched) =>
       for (let since = metrics.at(-1)?.step ?? 0; ;) {
         const params = { ...jobPath(id), query: { since_step: since, limit: metricsPage } }
         const page = await api.GET('/v1/train/jobs/{job_id}/metrics', { params, signal })
-        metrics = mergeMetrics(metrics, page.metrics as Metric[])
+        metrics = mergeMetrics(metrics, (page.metrics as ToldMetric[]).map(metricOf))
         if (page.next === null) return metrics
         since = page.next
       }

@@ -16,6 +16,12 @@ export type Metric = {
 export type Axis = 'step' | 'epoch' | 'time' | 'tokens'
 export const axes: readonly Axis[] = ['step', 'epoch', 'time', 'tokens']
 
+/** As the service tells a metric: the figures that only some methods of training have are in `series`. */
+export type ToldMetric = { step: number; series?: Record<string, number> | undefined; [name: string]: unknown }
+
+/** All figures beside each other. */
+export const metricOf = ({ series, ...metric }: ToldMetric): Metric => ({ ...series, ...metric }) as Metric
+
 /** A step that an attempt repeats replaces the one that was there. */
 export function mergeMetrics(known: readonly Metric[], newer: readonly Metric[]): Metric[] {
   const [first, last] = [newer[0], known.at(-1)]

@@ -33,7 +33,7 @@ export function JobStrip({ job }: { job: Job }) {
       </>,
     ],
     ...(job.skipped_rows ? [['Left out', <SkippedRows id={job.job_id} rows={job.skipped_rows} />] as const] : []),
-    ['Method', `LoRA, rank ${JSON.stringify(job.finetune_args['r_value'])}`],
+    ['Method', `${job.method.type}, LoRA of rank ${JSON.stringify(job.finetune_args['r_value'])}`],
     ['Device', gpus === 0 ? 'processor' : `${gpus * nodes} ${gpus * nodes === 1 ? 'GPU' : 'GPUs'}`],
     ['Created', <When at={job.start_time} />],
     ...(job.resume_count > 0 ? [['Resumed', <span>{job.resume_count}×</span>] as const] : []),

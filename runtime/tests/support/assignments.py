@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anneal_runtime.contract import DEFAULT_ARGS
@@ -23,14 +24,14 @@ def make_rows(count: int, seed: int = 7) -> list[dict[str, str]]:
     ]
 
 
-def json_lines(rows: list[dict[str, str]]) -> bytes:
+def json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 def assign(
     fake: FakeAnneal,
-    rows: list[dict[str, str]],
-    evaluation: list[dict[str, str]] | None = None,
+    rows: Sequence[Mapping[str, Any]],
+    evaluation: Sequence[Mapping[str, Any]] | None = None,
     *,
     split: str = "train",
     answer_tokens: int | None = 8,

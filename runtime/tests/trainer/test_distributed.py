@@ -69,6 +69,22 @@ def test_two_nodes_equal_one_process(anneal: FakeAnneal, tmp_path: Path, optim: 
     assert anneal.calls.count("evaluation") == 1
 
 
+def test_two_nodes_share_the_divergence_and_the_reference_of_judged_rows(anneal: FakeAnneal, tmp_path: Path) -> None:
+    rows = [{"input": row["input"], "answer": row["output"], "label": n % 3 > 0} for n, row in enumerate(make_rows(17))]
+    assign(anneal, rows, **{**LONG, "max_steps": 12}, evaluation=rows[:2])
+    anneal.assignment["method"] = {"type": "kto", "kto": {"hyperparameters": {"beta": 0.1}}}
+    assert start_trainer(anneal.url, tmp_path / "one").exit_code() == 0
+    alone = [(row["loss"], row["grad_norm"], row["series"]["kl"]) for _, row in sorted(anneal.steps.items())]
+
+    again(anneal)
+    nodes = start_nodes(anneal, tmp_path)
+    assert codes(nodes) == [0, 0], nodes[0].log + nodes[1].log
+    together = [(row["loss"], row["grad_norm"], row["series"]["kl"]) for _, row in sorted(anneal.steps.items())]
+    assert len(alone) == 11 and any(kl > 0 for _, _, kl in alone)
+    for ours, expected in zip(together, alone, strict=True):
+        assert ours == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
 @pytest.mark.slow
 def test_processes_of_one_node_are_started_by_the_first_and_idle_ones_are_noted(
     anneal: FakeAnneal, tmp_path: Path

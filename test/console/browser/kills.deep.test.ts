@@ -39,6 +39,8 @@ suite('the console while processes are killed', { timeout: patienceMs }, async (
 
   test('the page says what a killed trainer lost, and follows the next attempt', async () => {
     const [id = 0] = jobs
+    // The first ten steps are points of their own; later points, and checkpoints, come every ten steps.
+    await eventually(async () => (await points()) > 12)
     process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')
     await page.getByText('1×', { exact: true }).waitFor()
     const attempts = page.getByRole('list', { name: 'Attempts that the curve is made of' }).getByRole('listitem')
