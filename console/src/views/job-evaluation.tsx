@@ -117,13 +117,13 @@ function Row({ row }: { row: EvaluatedRow }) {
   )
 }
 
-/** What is not as expected is marked. */
+/** What is not as expected is marked. White space around an answer does not count, and is not shown. */
 export function Output({ name, text, expected }: { name: string; text: string; expected: string }) {
   return (
     <div>
       <p className="caption">{name}</p>
       <p className="text">
-        {difference(text, expected).map(({ text: piece, isSame }, index) =>
+        {difference(text.trim(), expected.trim()).map(({ text: piece, isSame }, index) =>
           isSame ? <span key={index}>{piece}</span> : <mark key={index}>{piece}</mark>,
         )}
       </p>
