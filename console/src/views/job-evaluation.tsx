@@ -123,6 +123,7 @@ export function Output({ name, text, expected }: { name: string; text: string; e
     <div>
       <p className="caption">{name}</p>
       <p className="text">
+        {text.trim() === '' && <span className="quiet">no text</span>}
         {difference(text.trim(), expected.trim()).map(({ text: piece, isSame }, index) =>
           isSame ? <span key={index}>{piece}</span> : <mark key={index}>{piece}</mark>,
         )}
