@@ -21,12 +21,20 @@ export const datasetsQuery = queryOptions({
   queryFn: ({ signal }) => api.GET('/v1/data', { params: { query: { limit: most } }, signal }),
 })
 
-/** Reads the report; the service checks the data first when it has changed. Null for an unknown id. */
-export const reportQuery = (datasetId: string) =>
+/**
+ * Reads the report; the service checks the data first when it has changed. Null for an unknown id.
+ * @param model its tokens are counted; '' counts those of the model that was counted last
+ */
+export const reportQuery = (datasetId: string, model = '') =>
   queryOptions({
-    queryKey: ['report', datasetId],
+    queryKey: ['report', datasetId, model],
     enabled: datasetId !== '',
-    queryFn: ({ signal }) => unless(404, api.GET('/v1/data/{dataset_id}', { params: pathOf(datasetId), signal })),
+    // The rows stay in sight while the tokens of another model are counted.
+    placeholderData: (known: Report | null | undefined) => (known?.dataset_id === datasetId ? known : undefined),
+    queryFn: ({ signal }) => {
+      const query = model === '' ? {} : { model_name: model }
+      return unless(404, api.GET('/v1/data/{dataset_id}', { params: { ...pathOf(datasetId), query }, signal }))
+    },
   })
 
 /** The newest versions. */

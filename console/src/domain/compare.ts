@@ -1,7 +1,8 @@
 // The differences between jobs.
 import type { Job } from '../api/job.ts'
+import { short } from './format.ts'
 
-type Compared = Pick<Job, 'finetune_args' | 'base_model' | 'dataset_id'>
+type Compared = Pick<Job, 'finetune_args' | 'base_model'> & { dataset: Pick<Job['dataset'], 'id' | 'display_name'> }
 
 /** The rows of arguments, base and data set in which the jobs are not all alike. */
 export function differingFacts(jobs: readonly Compared[]): [name: string, values: string[]][] {
@@ -10,12 +11,21 @@ export function differingFacts(jobs: readonly Compared[]): [name: string, values
     value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
   const rows: [string, string[]][] = [
     ['base', jobs.map(({ base_model: base }) => base)],
-    ['data set', jobs.map(({ dataset_id: id }) => id)],
+    ['data set', datasetsOf(jobs)],
     ...[...names]
       .toSorted()
       .map((name): [string, string[]] => [name, jobs.map((job) => shown(job.finetune_args[name]))]),
   ]
   return rows.filter(([, values]) => new Set(values).size > 1)
+}
+
+/** Two files of one name are told apart by their ids. */
+function datasetsOf(jobs: readonly Compared[]): string[] {
+  const idsOf = (name: string) =>
+    new Set(jobs.filter(({ dataset }) => dataset.display_name === name).map(({ dataset }) => dataset.id))
+  return jobs.map(({ dataset: { id, display_name: name } }) =>
+    idsOf(name).size > 1 ? `${name} (${short(id)})` : short(name),
+  )
 }
 
 type Row = { input: string; expected: string; outputs: { output: string }[] }

@@ -36,3 +36,22 @@ export const graders = [
   'embedding_similarity',
 ] as const
 export type Grader = (typeof graders)[number]
+
+const meanings: Record<string, string> = {
+  exact_match: 'the same words; case and punctuation do not count',
+  equals: 'the same text, character by character',
+  f1: 'how many words both have',
+  includes: 'the answer contains the expected text',
+  numeric: 'the last number is the expected one',
+  json_schema: 'JSON with the expected fields',
+  rouge_l: 'how many words both have, in the same order',
+  rouge_n: 'how many groups of words both have',
+  fuzzy_match: 'the share of characters that are alike',
+  bleu: 'BLEU, for translations',
+  gleu: 'GLEU, for translations',
+  chrf: 'how many groups of characters both have (chrF)',
+  embedding_similarity: 'how alike the meanings are',
+} satisfies Record<Grader, string>
+
+/** What a grader looks at, in a few words; null for a grader with a name of the user's. */
+export const meaningOf = (grader: string): string | null => meanings[grader] ?? null

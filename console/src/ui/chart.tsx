@@ -173,6 +173,9 @@ function followTouch(plot: uPlot) {
   plot.over.addEventListener('pointermove', follow)
 }
 
+/** There is no step between two steps. */
+const wholeSteps = Array.from({ length: 9 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
+
 function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest: { current: Latest }): uPlot.Options {
   const style = getComputedStyle(document.documentElement)
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim()
@@ -186,7 +189,7 @@ function optionsFor(element: HTMLElement, { xName, lines, isLog }: Look, latest:
     height,
     padding: [null, paddingRight, null, null],
     scales: { x: { time: false }, y: { distr: isLog ? 3 : 1 } },
-    axes: [axis, { ...axis, size: 60 }],
+    axes: [xName === 'step' ? { ...axis, incrs: wholeSteps } : axis, { ...axis, size: 60 }],
     series: [
       { label: xName },
       ...lines.map(({ name, look, width = 1.5, isFaint = false }) => ({

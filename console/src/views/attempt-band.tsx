@@ -47,6 +47,8 @@ function saysOf(
   newest: number,
 ) {
   const to = endedAt === null ? newest : (last ?? from)
-  const end = endedAt === null ? 'runs' : `ended: ${(cause ?? 'done').replaceAll('_', ' ')}`
+  // What a running attempt has not saved yet counts as lost until its next checkpoint.
+  if (endedAt === null) return `Attempt ${attempt}, steps ${from} to ${to}, runs.`
+  const end = `ended: ${(cause ?? 'done').replaceAll('_', ' ')}`
   return `Attempt ${attempt}, steps ${from} to ${to}, ${end}. ${duration(seconds.lost)} lost, ${duration(seconds.productive)} kept.`
 }

@@ -9,6 +9,18 @@ import { Table } from '../ui/table.tsx'
 
 const splits = ['', 'day', 'model', 'key'] as const
 
+type Costs = { gpu_seconds: { productive: number; lost: number } }
+
+/** Left out where no attempt had a GPU. */
+const gpuColumns = [
+  {
+    name: 'GPU time, productive',
+    className: 'number medium',
+    cell: ({ gpu_seconds: gpu }: Costs) => duration(gpu.productive),
+  },
+  { name: 'GPU time, lost', className: 'number medium', cell: ({ gpu_seconds: gpu }: Costs) => duration(gpu.lost) },
+]
+
 export function AttemptCosts({ from }: { from: string }) {
   const [query, change] = useQueryOfAddress()
   const by = splits.find((each) => each === query.get('split')) ?? ''
@@ -17,7 +29,7 @@ export function AttemptCosts({ from }: { from: string }) {
   return (
     <>
       <div className="title">
-        <h2>Attempts of the jobs of these days</h2>
+        <h2>Attempts of jobs in these days</h2>
         <Choice
           label="Split by"
           value={by}
@@ -61,16 +73,7 @@ export function AttemptCosts({ from }: { from: string }) {
                   cell: ({ training_seconds: time }) => duration(time.productive),
                 },
                 { name: 'Lost', className: 'number', cell: ({ training_seconds: time }) => duration(time.lost) },
-                {
-                  name: 'GPU time, productive',
-                  className: 'number medium',
-                  cell: ({ gpu_seconds: gpu }) => duration(gpu.productive),
-                },
-                {
-                  name: 'GPU time, lost',
-                  className: 'number medium',
-                  cell: ({ gpu_seconds: gpu }) => duration(gpu.lost),
-                },
+                ...(causes.some(({ gpu_seconds: gpu }) => gpu.productive + gpu.lost > 0) ? gpuColumns : []),
               ]}
             />
           )

@@ -82,7 +82,7 @@ function factsOf(all: readonly Compared[]): FactRow[] {
     best: bestOf(values, true),
   })
   const graders = [...new Set(all.flatMap(({ summary }) => Object.keys(summary)))]
-  return [
+  const numbers = [
     ...graders.map((name) => ({
       name,
       values: all.map(({ summary }) => scoreOf(summary[name])),
@@ -99,6 +99,10 @@ function factsOf(all: readonly Compared[]): FactRow[] {
       'last loss',
       all.map(({ metrics }) => metrics.at(-1)?.loss ?? null),
     ),
+  ]
+  return [
+    // A number that no job has tells nothing.
+    ...numbers.filter(({ values }) => values.some((value) => value !== '–')),
     ...differingFacts(all.map(({ job }) => job)).map(([name, values]) => ({ name, values, best: [] })),
   ]
 }

@@ -8,7 +8,7 @@ import { BadRowGroups } from './bad-row-groups.tsx'
 export function DatasetReport({ report }: { report: Report }) {
   const { input, output } = report.token_length ?? {}
   const lengths =
-    input && output ? `${input.p50} and ${output.p50} in the middle, ${input.max} and ${output.max} at most` : '–'
+    input && output ? `median ${input.p50} and ${output.p50}, at most ${input.max} and ${output.max}` : '–'
   const facts: [string, string][] = [
     ['Id', report.dataset_id],
     ['Rows', count(report.rows)],
@@ -24,8 +24,10 @@ export function DatasetReport({ report }: { report: Report }) {
         {report.state === 'valid' && <>● Every row can be read.</>}
         {report.state === 'invalid' && (
           <>
-            ✕ {count(report.bad_rows)} {report.bad_rows === 1 ? 'row' : 'rows'} cannot be read. A job refuses such a
-            file.
+            ✕ {count(report.bad_rows)} {report.bad_rows === 1 ? 'row' : 'rows'} cannot be read.{' '}
+            {report.skippable
+              ? `A job trains on this file only if it leaves ${report.bad_rows === 1 ? 'this row' : 'these rows'} out.`
+              : 'A job refuses such a file.'}
           </>
         )}
         {report.state === 'empty' && <>✕ There are no rows.</>}

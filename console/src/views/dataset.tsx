@@ -12,6 +12,7 @@ import { Link, useLocation } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 import { Versions } from './dataset-versions.tsx'
+import { ColumnsOf } from './read-columns.tsx'
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value, null, 1))
 
@@ -37,7 +38,7 @@ export function DatasetView({ id }: { id: string }) {
       <div className="title">
         <h1 title={id}>{name}</h1>
         <div className="buttons">
-          {mayTrain && report.data?.state === 'valid' && (
+          {mayTrain && report.data && (report.data.state === 'valid' || report.data.skippable) && (
             <Link href={`/new?data=${encodeURIComponent(id)}`} className="button primary">
               Train on it
             </Link>
@@ -50,63 +51,19 @@ export function DatasetView({ id }: { id: string }) {
         </div>
       </div>
       <Answer query={report} what="the check of the rows">
-        {(known) => (known ? <DatasetReport report={known} /> : <Empty>There is no data set {id}.</Empty>)}
-      </Answer>
-      <Answer query={preview} what="the rows">
         {(known) =>
-          known &&
-          known.rows.length > 0 && (
+          known ? (
             <>
-              <h2>First rows</h2>
-              <p className="quiet">
-                As the trainer reads them; <mark>this</mark> is what it learns.
-              </p>
-              <table className="list">
-                <Head columns={[['Line', 'number'], 'Input', 'Output']} />
-                <tbody>
-                  {known.rows.map(
-                    ({
-                      index,
-                      line,
-                      input,
-                      output,
-                      messages,
-                      chat_template: template,
-                      special_tokens: special,
-                      error,
-                    }) => (
-                      <tr key={index}>
-                        <td className="number">{line}</td>
-                        {messages ? (
-                          <td colSpan={2}>
-                            <Conversation messages={messages} />
-                            {template && <Templated template={template} />}
-                          </td>
-                        ) : error === null ? (
-                          <>
-                            <td className="text">
-                              {textOf(input)}
-                              {special.length > 0 && (
-                                <p className="quiet">Special tokens act here: {special.join(' ')}</p>
-                              )}
-                            </td>
-                            <td className="text">
-                              <mark>{textOf(output)}</mark>
-                            </td>
-                          </>
-                        ) : (
-                          <td className="text failure" colSpan={2}>
-                            {error.field}: {error.reason}
-                          </td>
-                        )}
-                      </tr>
-                    ),
-                  )}
-                </tbody>
-              </table>
+              <ColumnsOf report={known} />
+              <DatasetReport report={known} />
             </>
+          ) : (
+            <Empty>There is no data set {id}.</Empty>
           )
         }
+      </Answer>
+      <Answer query={preview} what="the rows">
+        {(known) => known && known.rows.length > 0 && <FirstRows rows={known.rows} />}
       </Answer>
       <Versions id={id} />
       {isDeleting && (
@@ -126,6 +83,49 @@ export function DatasetView({ id }: { id: string }) {
 }
 
 type Row = Preview['rows'][number]
+
+function FirstRows({ rows }: { rows: Row[] }) {
+  return (
+    <>
+      <h2>First rows</h2>
+      <p className="quiet">
+        As the trainer reads them; <mark>this</mark> is what it learns.
+      </p>
+      <table className="list">
+        <Head columns={[['Line', 'number'], 'Input', 'Output']} />
+        <tbody>
+          {rows.map(
+            ({ index, line, input, output, messages, chat_template: template, special_tokens: special, error }) => (
+              <tr key={index}>
+                <td className="number">{line}</td>
+                {messages ? (
+                  <td colSpan={2}>
+                    <Conversation messages={messages} />
+                    {template && <Templated template={template} />}
+                  </td>
+                ) : error === null ? (
+                  <>
+                    <td className="text">
+                      {textOf(input)}
+                      {special.length > 0 && <p className="quiet">Special tokens act here: {special.join(' ')}</p>}
+                    </td>
+                    <td className="text">
+                      <mark>{textOf(output)}</mark>
+                    </td>
+                  </>
+                ) : (
+                  <td className="text failure" colSpan={2}>
+                    {error.field}: {error.reason}
+                  </td>
+                )}
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </>
+  )
+}
 
 function Conversation({ messages }: { messages: NonNullable<Row['messages']> }) {
   return (

@@ -16,6 +16,7 @@ import { count, fixed } from '../domain/format.ts'
 import { AnswerList } from '../ui/answer-list.tsx'
 import { Card } from '../ui/card.tsx'
 import { Figures } from '../ui/figures.tsx'
+import { GraderMeaning } from '../ui/grader-meaning.tsx'
 import { Choice } from '../ui/labelled.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useQueryOfAddress } from '../ui/router.tsx'
@@ -108,6 +109,7 @@ function Summary({ evaluation: { models, graders, summary, comparison } }: { eva
         })
         return (
           <Card key={name} title={name}>
+            <GraderMeaning grader={name} />
             {scores.length === 0 ? <p className="quiet">No row has a score.</p> : <ScoreBars scores={scores} />}
             {models.slice(1).map((model) => {
               const compared = comparison?.[model]?.[name]

@@ -8,7 +8,7 @@ import { modelsQuery } from '../api/models.ts'
 import { useNames } from '../api/names.ts'
 import { randomId } from '../ui/random-id.ts'
 import { useMay } from '../api/session.ts'
-import { graders as allGraders, type Grader } from '../domain/evaluation.ts'
+import { graders as allGraders, meaningOf, type Grader } from '../domain/evaluation.ts'
 import { count, fixed, short } from '../domain/format.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -112,6 +112,8 @@ function NewEvaluation({ close, models: given }: { close: () => void; models: st
   const [data, setData] = useState('')
   const [graders, setGraders] = useState<readonly Grader[]>([])
   const [rows, setRows] = useState('')
+  const [skipsBadRows, setSkipsBadRows] = useState(false)
+  const bad = datasets.find((each) => each.dataset_id === data)?.bad_rows ?? 0
   const [key] = useState(randomId)
   const [, navigate] = useLocation()
   const create = useMutation({
@@ -122,6 +124,7 @@ function NewEvaluation({ close, models: given }: { close: () => void; models: st
           dataset_id: data,
           ...(graders.length > 0 && { graders: [...graders] }),
           ...(rows !== '' && { max_rows: Number(rows) }),
+          ...(bad > 0 && skipsBadRows && { skip_bad_rows: true as const }),
         },
         headers: { 'Idempotency-Key': key },
       }),
@@ -180,6 +183,13 @@ function NewEvaluation({ close, models: given }: { close: () => void; models: st
             />
           </label>
         </div>
+        {bad > 0 && (
+          <label className="inline">
+            <input type="checkbox" checked={skipsBadRows} onChange={(event) => setSkipsBadRows(event.target.checked)} />
+            Leave out the {bad === 1 ? 'bad row' : `${count(bad)} bad rows`} of this data set. Otherwise the evaluation
+            fails.
+          </label>
+        )}
         <details>
           <summary>Graders: {graders.length === 0 ? 'chosen by the data' : graders.join(', ')}</summary>
           <div className="options">
@@ -190,7 +200,7 @@ function NewEvaluation({ close, models: given }: { close: () => void; models: st
                   checked={graders.includes(grader)}
                   onChange={() => setGraders(toggle(graders, grader))}
                 />{' '}
-                {grader}
+                <span title={meaningOf(grader) ?? undefined}>{grader}</span>
               </label>
             ))}
           </div>

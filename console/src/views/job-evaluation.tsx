@@ -7,14 +7,16 @@ import { isOpen } from '../domain/job-list.ts'
 import { difference } from '../domain/text-diff.ts'
 import { AnswerList } from '../ui/answer-list.tsx'
 import { Card } from '../ui/card.tsx'
+import { GraderMeaning } from '../ui/grader-meaning.tsx'
 import { ScoreBars } from '../ui/score-bars.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 
 export function JobEvaluation({ job }: { job: Job }) {
   const isReady = job.model_name !== null && !isOpen(job.status)
   const evaluation = useQuery({ ...evaluationQuery(job.job_id), enabled: isReady })
-  if (isOpen(job.status) || job.model_name === null)
+  if (isOpen(job.status))
     return <Empty>The tuned model and its base answer the evaluation rows once the model is saved.</Empty>
+  if (job.model_name === null) return <Empty>The job has ended without a model, so there are no answers.</Empty>
   return (
     <Answer query={evaluation} what="the answers">
       {(known) =>
@@ -39,6 +41,7 @@ function Scores({ summary }: { summary: Evaluation['summary'] }) {
     <div className="cards-row two">
       {graders.map(({ name, tuned, base, difference: { mean, low, high } }) => (
         <Card key={name} title={name}>
+          <GraderMeaning grader={name} />
           <ScoreBars
             most={Math.max(1, tuned.high, base.high)}
             scores={[
@@ -114,13 +117,14 @@ function Row({ row }: { row: EvaluatedRow }) {
   )
 }
 
-/** What is not as expected is marked. */
+/** What is not as expected is marked. White space around an answer does not count, and is not shown. */
 export function Output({ name, text, expected }: { name: string; text: string; expected: string }) {
   return (
     <div>
       <p className="caption">{name}</p>
       <p className="text">
-        {difference(text, expected).map(({ text: piece, isSame }, index) =>
+        {text.trim() === '' && <span className="quiet">no text</span>}
+        {difference(text.trim(), expected.trim()).map(({ text: piece, isSame }, index) =>
           isSame ? <span key={index}>{piece}</span> : <mark key={index}>{piece}</mark>,
         )}
       </p>

@@ -1,3 +1,4 @@
+import { useActorNames } from '../api/account.ts'
 import type { JobEvent } from '../api/job.ts'
 import { runsOf, stays } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
@@ -31,6 +32,7 @@ export function StateWalk({ events, isOpen }: { events: JobEvent[]; isOpen: bool
 }
 
 export function JobEvents({ events }: { events: JobEvent[] }) {
+  const actorName = useActorNames()
   if (events.length === 0) return <Empty>Nothing has happened yet.</Empty>
   return (
     <Table
@@ -51,7 +53,7 @@ export function JobEvents({ events }: { events: JobEvent[] }) {
           ),
         },
         { name: 'Attempt', className: 'number', cell: ({ attempt }) => attempt ?? '–' },
-        { name: 'By', cell: ({ actor }) => actor },
+        { name: 'By', cell: ({ actor }) => <span title={actorName(actor).id}>{actorName(actor).name}</span> },
         { name: 'When', className: 'nowrap', cell: ({ at }) => <When at={at} /> },
       ]}
     />

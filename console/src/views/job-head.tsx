@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { send } from '../api/client.ts'
 import { datasetVersionsQuery } from '../api/data.ts'
 import type { Job } from '../api/job.ts'
+import { useMay } from '../api/session.ts'
 import { bestStep, type Metric } from '../domain/curve.ts'
 import { count, duration, loss, money, parseTime, percent } from '../domain/format.ts'
 import { isOpen, sentenceOf } from '../domain/job-list.ts'
@@ -122,6 +123,7 @@ function Elapsed({ job }: { job: Job }) {
 
 /** Why the job waits or has ended otherwise than well, and where to look. */
 export function JobReason({ job }: { job: Job }) {
+  const mayTrain = useMay('training')
   // The figures have the place in the queue.
   const sentence = job.queue?.place == null ? sentenceOf(job) : job.queue.message
   if (sentence === null) return null
@@ -134,6 +136,11 @@ export function JobReason({ job }: { job: Job }) {
         {job.status_reason === 'data_error' && (
           <Link className="button" href={`/data/${encodeURIComponent(job.dataset_id)}`}>
             Open the data set
+          </Link>
+        )}
+        {job.status_reason === 'data_error' && mayTrain && (
+          <Link className="button" href={`/new?from=${job.job_id}`}>
+            Start again with other rows
           </Link>
         )}
         {job.attempts.count > 0 && (

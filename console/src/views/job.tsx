@@ -88,8 +88,8 @@ const tabs = ['answers', 'log', 'events', 'attempts', 'checkpoints', 'arguments'
 type Tab = (typeof tabs)[number]
 
 /** The part that has most to say at this time. */
-function firstTab({ status, attempts }: Job): Tab {
-  if (!isOpen(status) && status !== 'FAILED') return 'answers'
+function firstTab({ status, attempts, model_name: model }: Job): Tab {
+  if (!isOpen(status) && model !== null) return 'answers'
   return attempts.count === 0 ? 'events' : 'log'
 }
 

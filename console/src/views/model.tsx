@@ -11,6 +11,7 @@ import { programsOf } from '../domain/use-model.ts'
 import { Card } from '../ui/card.tsx'
 import { Chip } from '../ui/chip.tsx'
 import { Figures } from '../ui/figures.tsx'
+import { GraderMeaning } from '../ui/grader-meaning.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Programs } from '../ui/programs.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
@@ -164,6 +165,7 @@ function Scores({ evaluation }: Pick<Versions['versions'][number], 'evaluation'>
       {graders.map(({ name, tuned, base }) => (
         <div key={name} className="grader">
           <h3>{name}</h3>
+          <GraderMeaning grader={name} />
           <ScoreBars
             most={Math.max(1, tuned.high, base.high)}
             scores={[

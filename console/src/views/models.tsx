@@ -113,7 +113,7 @@ function Tuned({ models }: { models: Model[] }) {
 }
 
 function Catalogue({ models }: { models: Model[] }) {
-  const mayAsk = useMay('inference')
+  const [mayAsk, mayTrain] = [useMay('inference'), useMay('training')]
   return (
     <Table
       label="Catalogue"
@@ -152,12 +152,18 @@ function Catalogue({ models }: { models: Model[] }) {
         {
           name: '',
           cell: ({ id, task }) =>
-            mayAsk &&
             task === 'completion' && (
               <div className="buttons">
-                <Link className="button" href={`/playground?models=${encodeURIComponent(id)}`}>
-                  Ask
-                </Link>
+                {mayAsk && (
+                  <Link className="button" href={`/playground?models=${encodeURIComponent(id)}`}>
+                    Ask
+                  </Link>
+                )}
+                {mayTrain && (
+                  <Link className="button" href={`/new?model=${encodeURIComponent(id)}`}>
+                    Train
+                  </Link>
+                )}
               </div>
             ),
         },

@@ -8,7 +8,7 @@ import { Card } from '../ui/card.tsx'
 import { Failure, Loading } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { BadRowGroups } from './bad-row-groups.tsx'
-import { ReadColumns } from './read-columns.tsx'
+import { ColumnsOf } from './read-columns.tsx'
 import { RowSample } from './row-sample.tsx'
 import { Upload } from './upload.tsx'
 
@@ -40,6 +40,9 @@ function Checked({ report, form, change }: CheckedProps) {
   const tokens = report.token_length
   const id = report.dataset_id
   const known = useQuery(datasetsQuery).data?.datasets.find(({ dataset_id: each }) => each === id)
+  const columns = useQuery(columnsQuery(id, null)).data?.columns ?? []
+  // The choice of columns mends all rows at once, so their reasons would only be in its way.
+  const canChooseColumns = bad === rows && columns.length > 0
   return (
     <>
       <p className="checked">
@@ -51,13 +54,11 @@ function Checked({ report, form, change }: CheckedProps) {
         </span>
         <span className="quiet">
           {count(rows)} rows · {bytes(report.bytes)}
-          {tokens && ` · ${tokens.input.p50} and ${tokens.output.p50} tokens in the middle`}
+          {tokens && ` · median row ${tokens.input.p50} tokens in, ${tokens.output.p50} out`}
           {report.duplicates > 0 && ` · ${count(report.duplicates)} repeated`}
         </span>
       </p>
-      {/* All rows are bad when their fields have unknown names: the choice of columns mends them, so it comes first. */}
-      {state === 'invalid' && bad === rows && <ReadColumns datasetId={report.dataset_id} />}
-      {bad < rows && report.read_columns && <OtherColumns report={report} />}
+      <ColumnsOf report={report} />
       {state === 'invalid' && report.skippable && (
         <label className="inline">
           <input
@@ -69,21 +70,17 @@ function Checked({ report, form, change }: CheckedProps) {
           The job keeps a list of {bad === 1 ? 'it' : 'them'}.
         </label>
       )}
-      {state === 'invalid' && <BadRowGroups report={report} />}
+      {state === 'invalid' &&
+        (canChooseColumns ? (
+          <details>
+            <summary>Why no row can be read as the file is</summary>
+            <BadRowGroups report={report} />
+          </details>
+        ) : (
+          <BadRowGroups report={report} />
+        ))}
       {(state === 'valid' || form.skipsBadRows) && <Sample datasetId={report.dataset_id} />}
     </>
-  )
-}
-
-/** Says which columns are read, and lets others be chosen. */
-function OtherColumns({ report: { dataset_id: id, read_columns: read } }: { report: Report }) {
-  return (
-    <details>
-      <summary>
-        {read?.input ? `Inputs from the column “${read.input}”, outputs` : 'Whole texts'} from “{read?.output}”
-      </summary>
-      <ReadColumns datasetId={id} />
-    </details>
   )
 }
 
@@ -105,7 +102,7 @@ function KnownData({ datasetId, choose }: { datasetId: string; choose: (id: stri
   if (all.length === 0) return null
   return (
     <details open={datasetId === ''} className="known-data">
-      <summary>Choose a data set that is there ({count(all.length)})</summary>
+      <summary>Or choose a data set of yours ({count(all.length)})</summary>
       {all.length > mostShown && (
         <input
           type="search"

@@ -12,7 +12,7 @@ import { Failure } from '../ui/states.tsx'
 
 type Props = { form: JobForm; change: (changes: Partial<JobForm>) => void }
 
-export function ModelPart({ form, change }: Props) {
+export function ModelPart({ form, change, choose }: Props & { choose: (model: string) => void }) {
   const models = useQuery(modelsQuery)
   const bases = (models.data ?? []).filter(
     ({ task, owned_by: owner }) => task === 'completion' && owner === 'catalogue',
@@ -33,7 +33,7 @@ export function ModelPart({ form, change }: Props) {
               key={model.id}
               model={model}
               isChosen={model.id === form.model}
-              choose={() => change({ model: model.id })}
+              choose={() => choose(model.id)}
             />
           ))}
           {isOther && (

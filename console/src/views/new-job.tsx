@@ -5,6 +5,7 @@ import { reportQuery, type Report } from '../api/data.ts'
 import { forgetDraft, keepDraft, readDraft } from '../api/job-draft.ts'
 import { useJobs } from '../api/job-list.ts'
 import { jobQuery } from '../api/jobs.ts'
+import { modelsQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
 import { emptyForm, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
 import { numberedName } from '../domain/job-list.ts'
@@ -40,10 +41,12 @@ export function NewJobView() {
       </div>
       {from > 0 ? (
         <Answer query={original} what="the job to duplicate">
-          {(job) => <JobFormView key={`${from} ${restarts}`} from={from} start={{ ...formOf(job), ...given }} />}
+          {(job) => (
+            <JobFormView key={`${from} ${restarts}`} from={from} start={{ ...formOf(job), ...given }} model={model} />
+          )}
         </Answer>
       ) : (
-        <JobFormView key={`new ${restarts}`} from={0} start={{ ...emptyForm, ...given }} />
+        <JobFormView key={`new ${restarts}`} from={0} start={{ ...emptyForm, ...given }} model={model} />
       )}
     </>
   )
@@ -77,16 +80,29 @@ function Template({ from, restart }: { from: number; restart: () => void }) {
   )
 }
 
-function JobFormView({ from, start }: { from: number; start: JobForm }) {
+type FormProps = {
+  from: number
+  start: JobForm
+  /** Of the address. */
+  model: string | null
+}
+
+function JobFormView({ from, start, model }: FormProps) {
   const [, changeQuery] = useQueryOfAddress()
-  const [form, setForm] = useState(() => withDraft(start, readDraft(from)))
+  const [form, setForm] = useState(() => withDraft({ start, model }, readDraft(from)))
   useEffect(() => keepDraft(from, form), [from, form])
   const change = (changes: Partial<JobForm>) => setForm((known) => ({ ...known, ...changes }))
   const chooseData = (datasetId: string) => {
     change({ datasetId, skipsBadRows: false })
     changeQuery({ data: datasetId })
   }
-  const report = useQuery(reportQuery(form.datasetId))
+  const chooseModel = (id: string) => {
+    change({ model: id })
+    changeQuery({ model: id })
+  }
+  // A base that the catalogue no longer names counts no tokens.
+  const counted = useQuery(modelsQuery).data?.find(({ id }) => id === form.model)?.id
+  const report = useQuery(reportQuery(form.datasetId, counted))
   const request = readRequest(form)
   const submit = useSubmit(JSON.stringify(request.value))
   const missing = missingOf(form, report)
@@ -100,7 +116,7 @@ function JobFormView({ from, start }: { from: number; start: JobForm }) {
     >
       <div className="parts">
         <DataPart form={form} change={change} choose={chooseData} report={report} />
-        <ModelPart form={form} change={change} />
+        <ModelPart form={form} change={change} choose={chooseModel} />
       </div>
       <div className="beside">
         <StartPart request={request} missing={missing} submit={submit} />
@@ -109,20 +125,24 @@ function JobFormView({ from, start }: { from: number; start: JobForm }) {
   )
 }
 
-/** What the user has typed comes before what the form begins with, unless the address names other data. */
-function withDraft(start: JobForm, draft: JobForm | null): JobForm {
+/** What the user has typed comes before what the form begins with, unless the address names other data or another model. */
+function withDraft({ start, model }: Pick<FormProps, 'start' | 'model'>, draft: JobForm | null): JobForm {
   if (draft === null) return start
+  const kept = model === null ? draft : { ...draft, model }
   const isOther = start.datasetId !== '' && start.datasetId !== draft.datasetId
-  return isOther ? { ...draft, datasetId: start.datasetId, skipsBadRows: false } : draft
+  return isOther ? { ...kept, datasetId: start.datasetId, skipsBadRows: false } : kept
 }
 
 function missingOf(form: JobForm, report: UseQueryResult<Report | null>): string | null {
-  if (form.datasetId === '') return 'Choose the data first: upload a file, or take a data set that is there.'
-  if (report.data == null) return report.isPending ? 'The rows are being checked.' : 'Choose a data set that is there.'
-  const { state, skippable } = report.data
+  if (form.datasetId === '') return 'Choose the data first: upload a file, or choose a data set of yours.'
+  if (report.data == null)
+    return report.isPending ? 'The rows are being checked.' : 'Choose another data set: this one does not exist.'
+  const { state, skippable, rows, bad_rows: bad } = report.data
   if (state === 'empty') return 'The data set has no rows.'
-  if (state === 'invalid' && !(form.skipsBadRows && skippable))
-    return skippable ? 'Some rows are bad: mend the file, or leave them out.' : 'Mend the data first.'
+  if (state === 'invalid' && !(form.skipsBadRows && skippable)) {
+    if (skippable) return 'Some rows are bad: mend the file, or leave them out.'
+    return bad === rows ? 'No row can be read yet: choose the columns, or mend the file.' : 'Mend the data first.'
+  }
   return form.model === '' ? 'Choose a model.' : null
 }
 

@@ -2,7 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { columnsQuery, refreshRows, type Columns } from '../api/data.ts'
+import { columnsQuery, refreshRows, type Columns, type Report } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { Failure } from '../ui/states.tsx'
@@ -10,7 +10,22 @@ import { RowSample } from './row-sample.tsx'
 
 const none: Columns = { input: null, output: '' }
 
-export function ReadColumns({ datasetId }: { datasetId: string }) {
+/** Lets the columns be chosen: first where no row can be read, and folded below the names of the columns that are read. */
+export function ColumnsOf({ report: { dataset_id: id, read_columns: read, rows, bad_rows: bad } }: { report: Report }) {
+  // All rows are bad when their fields have unknown names.
+  if (rows > 0 && bad === rows) return <ReadColumns datasetId={id} />
+  if (!read) return null
+  return (
+    <details>
+      <summary>
+        {read.input ? `Inputs from the column “${read.input}”, outputs` : 'Whole texts'} from “{read.output}”
+      </summary>
+      <ReadColumns datasetId={id} />
+    </details>
+  )
+}
+
+function ReadColumns({ datasetId }: { datasetId: string }) {
   const mayStore = useMay('data')
   const asIs = useQuery(columnsQuery(datasetId, null)).data
   const [chosen, setChosen] = useState<Columns | null>(null)

@@ -70,7 +70,7 @@ const Sums = ({ rows, currency }: Usage) => (
     figures={[
       ...(currency === undefined ? [] : [['Cost', money(sumOf(rows, costOf), currency)] as const]),
       ['Time', duration(sumOf(rows, (row) => row.training_seconds + row.engine_seconds))],
-      ['GPU time', duration(sumOf(rows, (row) => row.gpu_seconds))],
+      ...(hasGpu(rows) ? [['GPU time', duration(sumOf(rows, (row) => row.gpu_seconds))] as const] : []),
       ['Prompts', count(sumOf(rows, (row) => row.prompts))],
       ['Tokens in', count(sumOf(rows, (row) => row.prompt_tokens))],
       ['Tokens out', count(sumOf(rows, (row) => row.completion_tokens))],
@@ -78,6 +78,7 @@ const Sums = ({ rows, currency }: Usage) => (
   />
 )
 
+const hasGpu = (rows: readonly Used[]) => rows.some((row) => row.gpu_seconds > 0)
 const costOf = (row: Used) => row.cost_micros ?? 0
 
 const quantities = [
@@ -86,14 +87,15 @@ const quantities = [
   ['Tokens out', (row: Used) => row.completion_tokens, count],
   ['Training', (row: Used) => row.training_seconds, duration],
   ['Model servers', (row: Used) => row.engine_seconds, duration],
-  ['GPU time', (row: Used) => row.gpu_seconds, duration],
 ] as const
+const gpuQuantity = ['GPU time', (row: Used) => row.gpu_seconds, duration] as const
 
 const heads = { day: 'Day', model: 'Model', key: 'Key' } as const satisfies Record<UsageGroup, string>
 
 function UsageTable({ rows, group, currency }: Usage & { group: UsageGroup }) {
   const shownQuantities = [
     ...quantities,
+    ...(hasGpu(rows) ? [gpuQuantity] : []),
     ...(currency === undefined ? [] : [['Cost', costOf, (micros: number) => money(micros, currency)] as const]),
   ]
   const groupName = useGroupNames(group)

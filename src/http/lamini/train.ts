@@ -91,7 +91,7 @@ const dryRun = ({
   based_on: basedOn,
   note:
     basedOn === 0
-      ? 'No job on this base model and as many GPUs has completed yet, so there is nothing to estimate from.'
+      ? 'No similar job (same base model, as many GPUs) has completed yet, so the time cannot be estimated.'
       : `Estimated from ${basedOn} complete ${basedOn === 1 ? 'job' : 'jobs'}. Four of five jobs should end within the range, if the speed of the machine stays as it was.`,
   ...toldIn(warnings),
 })
