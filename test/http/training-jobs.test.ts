@@ -699,7 +699,7 @@ suite('a dry run', () => {
   test('tells that no job has completed yet, and refuses the same requests as a job', async () => {
     const { json: first } = await (await edgeWith([])).call('POST', '/v1/train?dry_run=true', { json })
     assert.deepEqual([first.estimated_seconds, first.estimated_gpu_seconds, first.based_on], [null, null, 0])
-    assert.match(first.note, /No job on this base model/)
+    assert.match(first.note, /^No similar job \(same base model/)
     const bad = await edgeWith([], {
       badRowCount: 1,
       badRowGroups: [{ field: 'output', reason: 'is missing', rowCount: 1, lines: [3] }],
