@@ -42,7 +42,7 @@ function ReadColumns({ datasetId }: { datasetId: string }) {
   const rows = shown?.rows.flatMap((row) => (row.error === null ? [row] : [])) ?? []
   return (
     <section className="mend" aria-label="Columns">
-      <h3>Which columns hold the rows?</h3>
+      <h2>Which columns hold the rows?</h2>
       <p className="quiet">
         {guess && 'No column has a name that training knows; these two look right. '}
         The file stays as it is.
