@@ -15,7 +15,7 @@ _contract: dict[str, Any] = json.loads(Path(__file__).with_name("contract.json")
 EXIT_CODES: dict[str, int] = _contract["exit_codes"]
 # The arguments of a request that names none, for tests and benchmarks. A trainer gets all arguments with its claim.
 DEFAULT_ARGS: dict[str, Any] = _contract["default_args"]
-# Of each method: the defaults of its hyperparameters, and other defaults of some losses.
+# Each method has the defaults of its hyperparameters, and other defaults for some losses.
 METHODS: dict[str, dict[str, Any]] = _contract["methods"]
 CALLS: dict[str, dict[str, Any]] = _contract["calls"]
 

@@ -34,11 +34,10 @@ const examples = {
 /** Says which method takes a row without two answers. */
 function notCompared(value: Fields): RowProblem {
   const fields = fieldsOf(value)
-  const has = (name: string) => 'known' in fields && [...fields.known.keys()].some((known) => known === name)
-  const isOpenAi = isObject(value['input'])
+  const hasMessages = 'known' in fields && fields.known.has('messages')
   const kind = 'label' in value ? 'kto' : 'supervised'
-  const form = has('messages') ? 'rows of messages' : kind === 'kto' ? 'rows with a label' : 'rows of one answer'
-  const field = isOpenAi ? 'preferred_output' : 'chosen'
+  const form = hasMessages ? 'rows of messages' : kind === 'kto' ? 'rows with a label' : 'rows of one answer'
+  const field = isObject(value['input']) ? 'preferred_output' : 'chosen'
   return { field, reason: `is missing. This job's method is dpo; ${form} are for ${kind}` }
 }
 
@@ -115,8 +114,7 @@ function readAnswered(
   const named = (row: DatasetRow | RowProblem) => ('reason' in row ? { ...row, field: renamed(row.field, name) } : row)
   const row = named(readDatasetRow(withAnswer(rest, answer), unread))
   if ('reason' in row) return row
-  const isOpenAi = name.endsWith('preferred_output')
-  return promptProblem(row, isOpenAi ? 'input.messages' : 'prompt') ?? row
+  return promptProblem(row, promptNameOf(name)) ?? row
 }
 
 function withAnswer(rest: Fields, answer: unknown): Fields {
@@ -132,11 +130,11 @@ function withAnswer(rest: Fields, answer: unknown): Fields {
   return { ...rest, ...(isAbsent(rest['instruction']) ? { completion: text } : { output: text }) }
 }
 
+const promptNameOf = (answerName: string) => (answerName.endsWith('preferred_output') ? 'input.messages' : 'prompt')
+
 /** The fields of the row that is read are `completion`, `output` and `prompt`. */
 const renamed = (field: string, name: string) =>
-  field
-    .replace(/^(completion|output)(?=$|[[.])/, name)
-    .replace(/^prompt(?=\[)/, name.endsWith('preferred_output') ? 'input.messages' : 'prompt')
+  field.replace(/^(completion|output)(?=$|[[.])/, name).replace(/^prompt(?=\[)/, promptNameOf(name))
 
 function promptProblem({ input, conversation }: DatasetRow, field: string): RowProblem | null {
   if (!conversation) return input === '' ? { field, reason: 'is missing' } : null

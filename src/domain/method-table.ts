@@ -190,6 +190,6 @@ export const methodDefaults = Object.fromEntries(
   ]),
 )
 
-/** Those that jobs train by. */
+/** Jobs may train by these methods. */
 export const offeredMethods = ['supervised', 'dpo', 'kto'] as const
 export type MethodName = (typeof offeredMethods)[number]

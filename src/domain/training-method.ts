@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { trainingMethods, offeredMethods, type Knob, type MethodName, type MethodTable } from './method-table.ts'
 import { invalidInput } from './service-error.ts'
-import type { FinetuneArgs, RecommendedArgs, TrainingArgs } from './training-args.ts'
+import { defaultLearningRate, type FinetuneArgs, type RecommendedArgs, type TrainingArgs } from './training-args.ts'
 
 const tables: Record<string, MethodTable> = trainingMethods
 
@@ -155,16 +155,17 @@ function agreed(value: number, argument: number | null | undefined, path: string
 
 const resolved = z.union([z.literal('auto'), z.number()])
 
-/** The hyperparameters of a job, complete. */
-const shownHyperparameters = z
-  .object({
-    n_epochs: resolved.describe('Passes over the training rows'),
-    batch_size: resolved.describe('Rows of one optimizer step'),
-    learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model and the method'),
-  })
-  .catchall(z.union([z.number(), z.string(), z.boolean()]))
+/** The hyperparameters of a job that every method has. */
+export const ResolvedHyperparameters = z.object({
+  n_epochs: resolved.describe('Passes over the training rows'),
+  batch_size: resolved.describe('Rows of one optimizer step'),
+  learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model and the method'),
+})
+const ofMethod = z.union([z.number(), z.string(), z.boolean()])
 const shownArguments = z
-  .object({ hyperparameters: shownHyperparameters.describe('The arguments of the training') })
+  .object({
+    hyperparameters: ResolvedHyperparameters.catchall(ofMethod).describe('The arguments of the training'),
+  })
   .optional()
   .describe('The arguments of the method; absent for other methods')
 
@@ -179,19 +180,26 @@ export type ShownMethod = z.output<typeof ShownMethod>
 
 const rounded = (value: number) => Number(value.toPrecision(12))
 
-/** @param learningRate that of the model; null if the model has left the catalogue */
-export function shownMethod(
-  { method, args }: { method?: TrainingMethod | null | undefined; args: TrainingArgs },
-  learningRate: number | null,
-): ShownMethod {
-  const type = methodNameOf({ method })
-  const own = learningRate === null ? null : learningRate * (tables[type] as MethodTable).rateFactor
-  const hyperparameters = {
-    n_epochs: args.num_train_epochs ?? ('auto' as const),
+type OfJob = { method?: TrainingMethod | null | undefined; args: TrainingArgs }
+/** Absent if the model has left the catalogue. */
+type OfModel = { recommendedArgs: RecommendedArgs } | undefined
+
+/** The arguments of a job as the hyperparameters that every method has. */
+export function resolvedHyperparameters(
+  { method, args }: OfJob,
+  model: OfModel,
+): z.output<typeof ResolvedHyperparameters> {
+  const { rateFactor } = tables[methodNameOf({ method })] as MethodTable
+  return {
+    n_epochs: args.num_train_epochs ?? 'auto',
     batch_size: args.batch_size * args.gradient_accumulation_steps,
-    learning_rate_multiplier: own === null ? ('auto' as const) : rounded(args.learning_rate / own),
-    ...method?.hyperparameters,
+    learning_rate_multiplier: model ? rounded(args.learning_rate / (defaultLearningRate(model) * rateFactor)) : 'auto',
   }
+}
+
+export function shownMethod(job: OfJob, model: OfModel): ShownMethod {
+  const type = methodNameOf(job)
+  const hyperparameters = { ...resolvedHyperparameters(job, model), ...job.method?.hyperparameters }
   return { type, [type]: { hyperparameters } }
 }
 

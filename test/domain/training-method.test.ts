@@ -67,7 +67,10 @@ for (const [sent, path, message] of refused)
 test('a job shows its method with the arguments as hyperparameters', () => {
   const args = { ...documentedDefaults, learning_rate: 0.00003, num_train_epochs: 2, batch_size: 8 }
   const { method } = resolve({ type: 'dpo' })
-  const shown = shownMethod({ method, args: { ...args, gradient_accumulation_steps: 1 } }, 0.001)
+  const shown = shownMethod(
+    { method, args: { ...args, gradient_accumulation_steps: 1 } },
+    { recommendedArgs: { learning_rate: 0.001 } },
+  )
   assert.partialDeepStrictEqual(shown, {
     type: 'dpo',
     dpo: { hyperparameters: { n_epochs: 2, batch_size: 8, learning_rate_multiplier: 3, beta: 0.1 } },

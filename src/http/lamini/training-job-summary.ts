@@ -3,7 +3,6 @@ import { datasetDisplayName, jobDisplayName } from '../../domain/display-name.ts
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
 import { costMicros } from '../../domain/prices.ts'
-import { defaultLearningRate } from '../../domain/training-args.ts'
 import { defaultedHyperparameters, shownMethod } from '../../domain/training-method.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
@@ -36,13 +35,12 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
   const gpus = job.gpus ?? job.modelGpus
   const { prices } = ctx.deps.settings
   const time = { trainingSeconds, trainingGpuSeconds: trainingSeconds * gpus * nodes }
-  const entry = ctx.deps.catalogue.find(job.baseModel)
   return {
     base_model: job.baseModel,
     finetune_args: args,
     finetune_args_defaults: Object.keys(args).filter((name) => !givenArgs.includes(name)),
     method: {
-      ...shownMethod(job, entry ? defaultLearningRate(entry) : null),
+      ...shownMethod(job, ctx.deps.catalogue.find(job.baseModel)),
       defaulted: defaultedHyperparameters(job.method),
     },
     gpu_config: { gpus, nodes },

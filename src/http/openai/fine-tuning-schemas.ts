@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { MethodRequest, sharedHyperparameters, ShownMethod } from '../../domain/training-method.ts'
+import {
+  MethodRequest,
+  ResolvedHyperparameters,
+  sharedHyperparameters,
+  ShownMethod,
+} from '../../domain/training-method.ts'
 import { named } from '../kit/named-schemas.ts'
 import { queryInt, queryText } from '../kit/params.ts'
 import { shortened } from '../kit/problem.ts'
@@ -35,13 +40,6 @@ export const FineTuningRequest = named(
   }),
 )
 export type FineTuningRequest = z.output<typeof FineTuningRequest>
-
-const resolved = z.union([z.literal('auto'), z.number()])
-const ResolvedHyperparameters = z.object({
-  n_epochs: resolved.describe('Passes over the training rows'),
-  batch_size: resolved.describe('Rows of one optimizer step'),
-  learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model and the method'),
-})
 
 export const openAiStatuses = [
   'validating_files',

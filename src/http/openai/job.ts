@@ -1,6 +1,5 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
-import { defaultLearningRate } from '../../domain/training-args.ts'
-import { shownMethod, type MethodRequest } from '../../domain/training-method.ts'
+import { resolvedHyperparameters, shownMethod, type MethodRequest } from '../../domain/training-method.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
 import { fineTunedName } from '../../domain/model-reference.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
@@ -61,8 +60,6 @@ function stepsIn(job: TrainingJob, details: DescribedJob | undefined) {
 function withoutSteps(ctx: Ctx, job: TrainingJob) {
   const { spec, modelName, finishedAt } = job
   const entry = ctx.deps.catalogue.find(job.baseModel)
-  const method = shownMethod(spec, entry ? defaultLearningRate(entry) : null)
-  const { n_epochs, batch_size, learning_rate_multiplier } = (method[method.type] ?? noArguments).hyperparameters
   const status = statusOf(job)
   return {
     id: jobPrefix + job.id,
@@ -73,8 +70,8 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     fine_tuned_model: modelName && nameOfTuned(job, modelName),
     organization_id: job.accountId,
     status,
-    hyperparameters: { n_epochs, batch_size, learning_rate_multiplier },
-    method,
+    hyperparameters: resolvedHyperparameters(spec, entry),
+    method: shownMethod(spec, entry),
     training_file: job.datasetId,
     validation_file: fileOfKey(spec.evaluationKey),
     error: job.status === 'FAILED' ? errorOf(job) : null,
@@ -84,9 +81,6 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     integrations: (spec.trackers ?? []).map(shownIntegration),
   }
 }
-
-const auto = 'auto' as const
-const noArguments = { hyperparameters: { n_epochs: auto, batch_size: auto, learning_rate_multiplier: auto } }
 
 /** The name of the job's model. */
 export const nameOfTuned = ({ baseModel, accountId, customModelName: customName }: TrainingJob, name: string) =>

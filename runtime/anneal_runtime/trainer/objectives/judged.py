@@ -41,11 +41,10 @@ class Judged(Objective):
         self.method, self.reference, self.is_good, self.max_length = method, reference, is_good, max_length
 
     def step(self, rows: list[int], ranks: Ranks | None = None) -> JudgedStep:
-        present = [row for row in rows if self.rows.sequences([row])]
         divergence = 0.0
         if self.method["loss_type"] == "kto":
-            divergence = self._divergence(self.rows.sequences(present), ranks)
-        return JudgedStep(self, present, divergence)
+            divergence = self._divergence(self.rows.sequences(rows), ranks)
+        return JudgedStep(self, rows, divergence)
 
     def _divergence(self, sequences: list[int], ranks: Ranks | None) -> float:
         """Pairs each prompt with the answer of the row before it in the step, cyclically: an answer is then no likelier

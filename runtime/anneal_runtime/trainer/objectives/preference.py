@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # These compare mean log-probabilities of the model alone, and report them.
 BY_TOKEN = ("orpo", "simpo")
-# Of a log-probability in fp32, by passes of other shapes.
+# Passes of other shapes round a log-probability in fp32 by up to this share.
 ROUNDING = 1e-6
 
 
@@ -40,8 +40,7 @@ class Preference(Objective):
 
     def step(self, rows: list[int], ranks: Ranks | None = None) -> PreferenceStep:
         del ranks
-        pairs = [tuple(self.rows.sequences([row])) for row in rows]
-        return PreferenceStep(self, [pair for pair in pairs if pair])
+        return PreferenceStep(self, [tuple(self.rows.sequences([row])) for row in rows])
 
 
 class PreferenceStep(Step):
