@@ -1,11 +1,11 @@
 import { moneyText } from '../domain/money-text.ts'
 import type { Command } from './command.ts'
-import { costCell, costHead } from './remote/cost-column.ts'
 import { factLines } from './remote/job.ts'
 import type { Answer } from './remote/operations.ts'
 import { shortTime } from './remote/page.ts'
 import { adminVerb } from './remote/remote-verb.ts'
 import { table } from './remote/table.ts'
+import { usageTable } from './remote/usage-table.ts'
 import { UsageError } from './usage-error.ts'
 
 const base = '/internal/v1/admin'
@@ -110,18 +110,9 @@ type Event = Answer<'get', `${typeof base}/jobs/:job_id`>['newest_events'][numbe
 
 const eventCells = ({ kind, status, reason, message, actor }: Event) => [status ?? reason ?? kind, message ?? '', actor]
 
-const usageRows = ({ usage, currency }: Usage) =>
-  table(
-    ['DAY', 'ACCOUNT', 'MODEL', 'PROMPTS', 'TOKENS IN', 'TOKENS OUT', 'TRAINING S', 'GPU S', ...costHead(currency)],
-    usage.map((each) => [
-      each.day ?? '',
-      each.account_name ?? '',
-      each.display_name ?? each.model_name ?? '',
-      String(each.prompts),
-      String(each.prompt_tokens),
-      String(each.completion_tokens),
-      each.training_seconds.toFixed(0),
-      each.gpu_seconds.toFixed(0),
-      ...costCell(each.cost_micros, currency),
-    ]),
-  )
+const usageRows = (page: Usage) =>
+  usageTable(page, {
+    DAY: ({ day }) => day,
+    ACCOUNT: (line) => line.account_name,
+    MODEL: (line) => line.display_name ?? line.model_name,
+  })

@@ -1,8 +1,7 @@
-import { costCell, costHead } from './remote/cost-column.ts'
 import type { Answer } from './remote/operations.ts'
 import { pageOptions, tellNext } from './remote/page.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
-import { table } from './remote/table.ts'
+import { usageTable } from './remote/usage-table.ts'
 
 type Page = Answer<'get', '/v1/usage'>
 
@@ -20,18 +19,9 @@ export const command = serviceVerb({
   },
 })
 
-const rows = ({ usage, currency }: Page) =>
-  table(
-    ['DAY', 'KEY', 'MODEL', 'PROMPTS', 'TOKENS IN', 'TOKENS OUT', 'TRAINING S', 'GPU S', ...costHead(currency)],
-    usage.map((each) => [
-      each.day ?? '',
-      each.key_name ?? each.key_id ?? '',
-      each.display_name ?? each.model_name ?? '',
-      String(each.prompts),
-      String(each.prompt_tokens),
-      String(each.completion_tokens),
-      each.training_seconds.toFixed(0),
-      each.gpu_seconds.toFixed(0),
-      ...costCell(each.cost_micros, currency),
-    ]),
-  )
+const rows = (page: Page) =>
+  usageTable(page, {
+    DAY: ({ day }) => day,
+    KEY: (line) => line.key_name ?? line.key_id,
+    MODEL: (line) => line.display_name ?? line.model_name,
+  })

@@ -8,6 +8,15 @@ type Props = {
   most?: number
 }
 
+/** A tuned model beside its base. */
+export function TunedAndBase({ tuned, base }: { tuned: Interval; base: Interval }) {
+  const scores = [
+    { name: 'tuned', score: tuned },
+    { name: 'base', score: base },
+  ]
+  return <ScoreBars most={Math.max(1, tuned.high, base.high)} scores={scores} />
+}
+
 /** Means as bars, each with the interval in which the mean lies. */
 export function ScoreBars({ scores, most = 1 }: Props) {
   const share = (value: number) => `${Math.max(0, Math.min(100, (100 * value) / most))}%`

@@ -8,7 +8,7 @@ import { difference } from '../domain/text-diff.ts'
 import { AnswerList } from '../ui/answer-list.tsx'
 import { Card } from '../ui/card.tsx'
 import { GraderMeaning } from '../ui/grader-meaning.tsx'
-import { ScoreBars } from '../ui/score-bars.tsx'
+import { TunedAndBase } from '../ui/score-bars.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 
 export function JobEvaluation({ job }: { job: Job }) {
@@ -42,13 +42,7 @@ function Scores({ summary }: { summary: Evaluation['summary'] }) {
       {graders.map(({ name, tuned, base, difference: { mean, low, high } }) => (
         <Card key={name} title={name}>
           <GraderMeaning grader={name} />
-          <ScoreBars
-            most={Math.max(1, tuned.high, base.high)}
-            scores={[
-              { name: 'tuned', score: tuned },
-              { name: 'base', score: base },
-            ]}
-          />
+          <TunedAndBase tuned={tuned} base={base} />
           <p className="quiet small">
             Difference {fixed(mean)} ({fixed(low)} to {fixed(high)})
           </p>

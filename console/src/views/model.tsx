@@ -15,7 +15,7 @@ import { GraderMeaning } from '../ui/grader-meaning.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Programs } from '../ui/programs.tsx'
 import { Link, useLocation } from '../ui/router.tsx'
-import { ScoreBars } from '../ui/score-bars.tsx'
+import { TunedAndBase } from '../ui/score-bars.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { DatasetLink } from './dataset-link.tsx'
@@ -166,13 +166,7 @@ function Scores({ evaluation }: Pick<Versions['versions'][number], 'evaluation'>
         <div key={name} className="grader">
           <h3>{name}</h3>
           <GraderMeaning grader={name} />
-          <ScoreBars
-            most={Math.max(1, tuned.high, base.high)}
-            scores={[
-              { name: 'tuned', score: tuned },
-              { name: 'base', score: base },
-            ]}
-          />
+          <TunedAndBase tuned={tuned} base={base} />
         </div>
       ))}
       <p className="quiet small">
