@@ -19,7 +19,7 @@ from anneal_runtime.transfer import sha256_of
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import BitsAndBytesConfig, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 # Waits out a hub's outage, yet tells the user within the hour that this network does not reach the hub.
 HUB_AWAY = RetryPolicy(give_up_after_s=1800.0)
@@ -87,7 +87,12 @@ def check_weights(folder: Path, promised_sha256: str | None) -> str:
     return actual
 
 
-def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None = None) -> LoadedModel:
+def load_causal_lm(
+    folder: Path,
+    device: torch.device,
+    dtype: torch.dtype | None = None,
+    quantization: BitsAndBytesConfig | None = None,
+) -> LoadedModel:
     """Model in eval mode on the device, and its tokenizer. `dtype` None picks `default_dtype`."""
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
@@ -101,6 +106,7 @@ def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None
             use_safetensors=True,
             local_files_only=True,
             trust_remote_code=False,
+            **({} if quantization is None else {"quantization_config": quantization, "device_map": {"": device}}),
         )
         tokenizer = load_tokenizer(folder)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
@@ -108,7 +114,7 @@ def load_causal_lm(folder: Path, device: torch.device, dtype: torch.dtype | None
             raise
         raise ModelUnavailable(f"The base model cannot be loaded: {first_line(error)}") from error
     # Outside of the try: a failing device is not the model's fault.
-    return LoadedModel(model.to(device).eval(), tokenizer, folder)
+    return LoadedModel((model if quantization else model.to(device)).eval(), tokenizer, folder)
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:

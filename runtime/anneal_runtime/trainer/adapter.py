@@ -34,6 +34,8 @@ class Origin:
     base_model: str
     base_sha256: str
     spec_hash: str
+    # The number format of the base while the adapter was trained, where it is not the base's own.
+    trained_on: str | None = None
 
 
 def add_adapter(base: PreTrainedModel, args: TrainingArgs, note: Note) -> PeftModel:
@@ -81,7 +83,8 @@ def save_adapter(model: PeftModel, folder: Path, origin: Origin, step: int) -> N
     config.base_model_name_or_path = origin.base_model
     config.inference_mode = True
     config.save_pretrained(str(folder))
-    (folder / ORIGIN_FILE).write_text(json.dumps({**origin.__dict__, "step": step}, indent=2) + "\n")
+    known = {key: value for key, value in origin.__dict__.items() if value is not None}
+    (folder / ORIGIN_FILE).write_text(json.dumps({**known, "step": step}, indent=2) + "\n")
 
 
 def weights_of(model: PeftModel) -> dict[str, torch.Tensor]:

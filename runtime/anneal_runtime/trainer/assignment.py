@@ -59,6 +59,10 @@ class Assignment:
         """Otherwise the evaluation rows are training rows, whose loss says nothing about new ones."""
         return self.evaluation_split == "held_out" and self.evaluation_row_count > 0
 
+    @property
+    def trains_in_4bit(self) -> bool:
+        return self.mode != "evaluate" and bool(self.args.get("load_in_4bit"))
+
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
         """`raw` is an answer that the contract has checked."""

@@ -18,8 +18,10 @@ from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
+from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.prepare_run import prepare_run
+from anneal_runtime.trainer.served_base import over_served_base
 from anneal_runtime.trainer.termination import GRACE_S
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
 from anneal_runtime.trainer.training_run import Plan, TrainingRun
@@ -40,10 +42,12 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
         fetch(lambda current: [current.evaluation], work_dir, assignment, attempt.claim)
     base = assignment.base_model
     folder = locate(base.source, attempt.settings.models_dir, partial(_tell_loading, attempt))
-    origin = Origin(base.name, check_weights(folder, base.sha256), assignment.spec_hash)
+    in_4bit = assignment.trains_in_4bit
+    sha256 = check_weights(folder, base.sha256)
+    origin = Origin(base.name, sha256, assignment.spec_hash, trained_on=NF4 if in_4bit else None)
     device = choose_device(attempt.settings.placement.local_rank)
-    loaded = load_causal_lm(folder, device)
-    log(f"Base model {base.name} loaded on {device}")
+    loaded = load_in_4bit(folder, device) if in_4bit else load_causal_lm(folder, device)
+    log(f"Base model {base.name} loaded on {device}{' in 4 bits' if in_4bit else ''}")
     return loaded, origin
 
 
@@ -54,6 +58,7 @@ def _tell_loading(attempt: Attempt, sentence: str) -> None:
 
 
 def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin) -> PeftModel:
+    """The tuned model, over the base as model servers load it."""
     reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
     run = _prepare_run(attempt, assignment, loaded, origin, reporter.note)
     reporter.truncated_rows(run.data.rows.cut_count)
@@ -72,6 +77,8 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
         publish(attempt.api, "model", step, work_dir / "model", before_commit=reporter.flush)
     log("Model saved")
     termination.exit_if_requested()
+    if assignment.trains_in_4bit:
+        return over_served_base(run, loaded, work_dir / "model", reporter.note)
     return run.model
 
 

@@ -18,6 +18,7 @@ from anneal_runtime.log import log
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import Origin, save_adapter
 from anneal_runtime.trainer.failures import DataError
+from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.training_args import TrainingArgs
@@ -43,12 +44,13 @@ def replay(asked: argparse.Namespace) -> None:
     data, option = (asked.rollouts, "--rollouts") if method.type == "reinforcement" else (asked.rows, "--rows")
     if data is None:
         raise ValueError(f"A training by {method.type} needs {option}.")
-    base = load_causal_lm(asked.base, choose_device(0))
+    args = _args(spec)
+    base = (load_in_4bit if args.load_in_4bit else load_causal_lm)(asked.base, choose_device(0))
     with TemporaryDirectory() as folder, asked.out.open("w", encoding="utf-8") as out:
         rows = Path(folder) / "train.jsonl"
         rows.write_text("".join(f"{json.dumps(_prepared(json.loads(line)))}\n" for line in _lines(data)))
-        origin = Origin(asked.base.resolve().name, "", "")
-        plan = Plan(_args(spec), method, origin, rows, None, Path(folder), None, asked.start)
+        origin = Origin(asked.base.resolve().name, "", "", trained_on=NF4 if args.load_in_4bit else None)
+        plan = Plan(args, method, origin, rows, None, Path(folder), None, asked.start)
         run = prepare_run(plan, base, lambda _code, message: log(message))
 
         def write() -> None:

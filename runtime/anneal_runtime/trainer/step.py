@@ -104,5 +104,10 @@ def flops_per_token(model: PeftModel) -> float:
     """Forward 2 per weight, backward 2 for frozen weights and 4 for trained ones; embeddings are only looked up."""
     embedded = int(model.get_base_model().get_input_embeddings().weight.numel())
     trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-    frozen = sum(parameter.numel() for parameter in model.parameters()) - trained - embedded
+    frozen = sum(_weight_count(parameter) for parameter in model.parameters()) - trained - embedded
     return float(4 * max(frozen, 0) + 6 * trained)
+
+
+def _weight_count(parameter: torch.nn.Parameter) -> int:
+    """A byte of a 4-bit base holds two weights."""
+    return parameter.numel() * (2 if parameter.dtype is torch.uint8 else 1)

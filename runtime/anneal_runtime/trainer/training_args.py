@@ -40,6 +40,8 @@ class TrainingArgs:
     # Whether special tokens act in the inputs of pairs.
     special_tokens: bool
     early_stopping: dict[str, Any] | None
+    # Older specifications have none of these.
+    load_in_4bit: bool = False
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:

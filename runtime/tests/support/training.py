@@ -9,9 +9,10 @@ from typing import Any, cast
 import torch
 
 from anneal_runtime.contract import DEFAULT_ARGS
-from anneal_runtime.model_source import load_causal_lm
+from anneal_runtime.model_source import LoadedModel, load_causal_lm
 from anneal_runtime.trainer.adapter import Origin, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
+from anneal_runtime.trainer.four_bit import load_in_4bit
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.reporter import Reporter
@@ -62,6 +63,7 @@ def train(
     held_out: Rows | None,
     *,
     checkpoint: Path | None = None,
+    base: LoadedModel | None = None,
     method: Method = SUPERVISED,
     prepare: Callable[[TrainingRun, Termination], None] = lambda _run, _termination: None,
     **args: Any,
@@ -77,7 +79,8 @@ def train(
     plan = Plan(
         settings, method, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint, None
     )
-    run = prepare_run(plan, load_causal_lm(TINY, torch.device("cpu")), training.note)
+    load = load_in_4bit if settings.load_in_4bit else load_causal_lm
+    run = prepare_run(plan, base or load(TINY, torch.device("cpu")), training.note)
     termination = Termination()
     prepare(run, termination)
     if run.train(cast(Reporter, training), cast(CheckpointUploader, training), termination):
