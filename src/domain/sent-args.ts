@@ -71,7 +71,7 @@ export const SentFinetuneArgs = z.preprocess(withoutOddForms, SentArgs).transfor
   return { args, notes: [...told, ...named, ...stopped.notes] }
 })
 
-const ofAdapter = ['r_value', 'lora_alpha', 'lora_dropout', 'target_modules'] as const
+const ofAdapter = ['r_value', 'lora_alpha', 'lora_dropout', 'target_modules', 'use_rslora'] as const
 
 /** `peft_args`, as clients before 3.0 send them. `finetune_args` of the same request win. */
 export const SentPeftArgs = z.looseObject({}).transform((given): ReadArgs => {
@@ -90,7 +90,10 @@ export const SentPeftArgs = z.looseObject({}).transform((given): ReadArgs => {
 /** YAML reads 3e-5 as a text, so configurations send it as one. transformers writes -1 for no limit of steps. */
 function withoutOddForms(sent: unknown): unknown {
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent
-  const fractions = ['learning_rate', 'weight_decay', 'max_grad_norm', 'num_train_epochs', 'lora_alpha', 'lora_dropout']
+  const fractions = [
+    ...['learning_rate', 'weight_decay', 'max_grad_norm', 'num_train_epochs', 'lora_alpha', 'lora_dropout'],
+    'warmup_ratio',
+  ]
   const entries = Object.entries(sent).map(([name, value]: [string, unknown]) => {
     if (name === 'max_steps' && value === -1) return [name, null]
     const isNumber =

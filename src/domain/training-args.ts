@@ -48,6 +48,19 @@ const defaults = {
 } as const
 export { defaults as documentedDefaults }
 
+/**
+ * Defaults of arguments that release 0.1.0 did not have. The trainer applies them: a job has such an argument only if its
+ * request or its model names it, so jobs without one keep their spec_hash.
+ */
+export const laterDefaults = {
+  warmup_ratio: null,
+  use_rslora: false,
+  gradient_checkpointing: 'auto',
+  overlong: null,
+  finetuning_type: 'lora',
+  load_in_4bit: false,
+} as const
+
 /** Known keys of `finetune_args`. Null means absent. sent-args.ts reads what clients send beside them. */
 const knownArgs = {
   max_steps: count(10_000_000).describe(`Optimizer steps of the run. Default ${defaults.max_steps}`),
@@ -110,6 +123,34 @@ const knownArgs = {
       `Whether special tokens of the model, such as </s>, act in the input of a pair, which may be written by a template. Elsewhere in a row they are always text. Default ${defaults.special_tokens}`,
     ),
   early_stopping: EarlyStopping.describe('Ends the run once the held-out loss no longer falls'),
+  warmup_ratio: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe('The share of all steps in which the learning rate rises from 0; warmup_steps above 0 replace it'),
+  use_rslora: z
+    .boolean()
+    .describe(
+      `Scales the adapter by lora_alpha / sqrt(r_value), not by lora_alpha / r_value. Default ${laterDefaults.use_rslora}`,
+    ),
+  gradient_checkpointing: z
+    .union([z.literal('auto'), z.boolean()], { error: 'must be "auto", true or false' })
+    .describe(
+      `Computes activations twice instead of keeping them: less memory, about a third more time, the same model. auto begins once a single row does not fit into the memory. Default ${laterDefaults.gradient_checkpointing}`,
+    ),
+  overlong: z
+    .enum(['cut', 'drop', 'refuse'])
+    .describe(
+      'What happens to rows longer than max_length: they are cut, or left out, or the job fails. Default cut; drop with the methods dpo and kto',
+    ),
+  finetuning_type: z
+    .enum(['lora'], { error: 'must be lora, which trains an adapter: full is not offered yet' })
+    .describe(`What is trained. Default ${laterDefaults.finetuning_type}`),
+  load_in_4bit: z
+    .boolean()
+    .describe(
+      `Trains over the base in 4 bits a weight (NF4, as QLoRA does): a quarter of its memory. Default ${laterDefaults.load_in_4bit}`,
+    ),
 }
 
 const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))
@@ -122,13 +163,24 @@ export type FinetuneArgs = z.infer<typeof FinetuneArgs>
 export type RecommendedArgs = Partial<z.infer<z.ZodObject<typeof knownArgs>>>
 type OfModel = { name: string; recommendedArgs: RecommendedArgs }
 
-/** The complete arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
-export const TrainingArgs = z.object({
-  ...knownArgs,
-  num_train_epochs: knownArgs.num_train_epochs.nullable(),
-  eval_steps: knownArgs.eval_steps.nullable(),
-  early_stopping: knownArgs.early_stopping.nullable(),
-})
+/** The arguments for the trainer. `num_train_epochs`, when set, replaces `max_steps`. */
+export const TrainingArgs = z
+  .object({
+    ...knownArgs,
+    num_train_epochs: knownArgs.num_train_epochs.nullable(),
+    eval_steps: knownArgs.eval_steps.nullable(),
+    early_stopping: knownArgs.early_stopping.nullable(),
+    warmup_ratio: knownArgs.warmup_ratio.nullable(),
+    overlong: knownArgs.overlong.nullable(),
+  })
+  .partial({
+    warmup_ratio: true,
+    use_rslora: true,
+    gradient_checkpointing: true,
+    overlong: true,
+    finetuning_type: true,
+    load_in_4bit: true,
+  })
 export type TrainingArgs = z.infer<typeof TrainingArgs>
 
 /** The learning rate of a request that names none. */
@@ -150,19 +202,19 @@ function notesOnRate(learningRate: number | undefined, { name, recommendedArgs: 
 }
 
 /** Arguments of the request that others of the request switch off. */
-function notesOnPairs({ max_steps, num_train_epochs, warmup_steps, lr_scheduler_type }: RecommendedArgs) {
+function notesOnPairs(given: RecommendedArgs) {
+  const { max_steps, num_train_epochs, warmup_steps, warmup_ratio, lr_scheduler_type } = given
   const code = 'argument_ignored'
+  const warmup = warmup_steps ? `warmup_steps ${warmup_steps}` : warmup_ratio && `warmup_ratio ${warmup_ratio}`
   return [
     ...(max_steps !== undefined && num_train_epochs !== undefined
       ? [{ code, message: `max_steps ${max_steps} has no effect, because num_train_epochs replaces it.` }]
       : []),
-    ...(warmup_steps && lr_scheduler_type === 'constant'
-      ? [
-          {
-            code,
-            message: `warmup_steps ${warmup_steps} has no effect with lr_scheduler_type constant. Use constant_with_warmup.`,
-          },
-        ]
+    ...(warmup_steps && warmup_ratio !== undefined
+      ? [{ code, message: `warmup_ratio ${warmup_ratio} has no effect, because warmup_steps replaces it.` }]
+      : []),
+    ...(warmup && lr_scheduler_type === 'constant'
+      ? [{ code, message: `${warmup} has no effect with lr_scheduler_type constant. Use constant_with_warmup.` }]
       : []),
   ]
 }
@@ -194,6 +246,9 @@ export function resolveTrainingArgs(
     args.lora_alpha = args.r_value
   // The caller's max_steps takes precedence over the catalogue's epochs.
   if (given.max_steps !== undefined && given.num_train_epochs === undefined) args.num_train_epochs = null
+  // So does a warm-up of the caller, in steps or as a share: of the two, warmup_steps above 0 count.
+  if (given.warmup_ratio !== undefined && !given.warmup_steps) args.warmup_steps = 0
+  if (given.warmup_steps !== undefined && given.warmup_ratio === undefined) delete args.warmup_ratio
   const notes: TrainingNote[] = [...notesOnRate(given.learning_rate, entry), ...notesOnPairs(given)]
   if (args.max_length > entry.contextLength) {
     if (given.max_length !== undefined)

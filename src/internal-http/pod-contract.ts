@@ -1,7 +1,7 @@
 // The contract between this service and the Python programs in pods. `npm run contract` writes it, and runtime/ reads it.
 import { z } from 'zod'
 import { exitCodes } from '../domain/attempt-cause.ts'
-import { documentedDefaults } from '../domain/training-args.ts'
+import { documentedDefaults, laterDefaults } from '../domain/training-args.ts'
 import { methodDefaults } from '../domain/method-table.ts'
 import { artifactRoutes } from './routes/artifacts.ts'
 import { attemptRoutes } from './routes/attempt.ts'
@@ -18,7 +18,7 @@ export function podContract(): string {
   )
   const contract = {
     exit_codes: exitCodes,
-    default_args: documentedDefaults,
+    default_args: { ...documentedDefaults, ...laterDefaults },
     methods: methodDefaults,
     calls: Object.fromEntries(calls),
   }

@@ -109,6 +109,8 @@ suite('Arguments of the old platform', () => {
       ['Learning_Rate', 'learning_rate'],
       ['max_step', 'max_steps'],
       ['lora_r', 'r_value'],
+      ['peft_use_rslora', 'use_rslora'],
+      ['use_gradient_checkpointing', 'gradient_checkpointing'],
     ] as const)
       assert.match(read({ [name]: 1 }).told.join(), new RegExp(`Did you mean ${meant}\\?$`))
     assert.match(read({ report_to: 'none' }).told.join(), /has no effect\.$/)
@@ -132,7 +134,7 @@ suite('Arguments of the old platform', () => {
       { r_value: 8, lora_alpha: 16, lora_dropout: 0, target_modules: ['q_proj'] },
       [],
     ])
-    assert.deepEqual(peft({ r: 4 }), [{ r_value: 4 }, []])
+    assert.deepEqual(peft({ r: 4, use_rslora: true }), [{ r_value: 4, use_rslora: true }, []])
     assert.deepEqual(peft({ r_value: 'many', bias: 'all' }), [
       {},
       ['peft_args.bias: no effect here.', 'peft_args.r_value has no effect, because its value cannot be used.'],

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FinetuneArgs, resolveTrainingArgs } from '../../src/domain/training-args.ts'
+import {
+  documentedDefaults,
+  FinetuneArgs,
+  laterDefaults,
+  resolveTrainingArgs,
+  TrainingArgs,
+} from '../../src/domain/training-args.ts'
 
 const entry = {
   name: 'tiny',
@@ -63,6 +69,11 @@ test('known keys are validated', () => {
     { early_stopping: {} },
     { early_stopping: { patience: 0 } },
     { early_stopping: { patience: 3, min_delta: -1 } },
+    { warmup_ratio: 1.1 },
+    { use_rslora: 1 },
+    { gradient_checkpointing: 'always' },
+    { overlong: 'keep' },
+    { finetuning_type: 'freeze' },
   ])
     assert.ok(!FinetuneArgs.safeParse(bad).success, JSON.stringify(bad))
 })
@@ -70,4 +81,37 @@ test('known keys are validated', () => {
 test('a patience alone is enough to stop early', () => {
   const { eval_steps, keep, early_stopping } = resolve({ early_stopping: { patience: 3 } }).args
   assert.deepEqual([eval_steps, keep, early_stopping], [null, 'last', { patience: 3, min_delta: 0 }])
+})
+
+test('a request without the later arguments has the arguments of release 0.1.0, and so their hash', () => {
+  assert.deepEqual(Object.keys(resolve({}).args).toSorted(), Object.keys(documentedDefaults).toSorted())
+  for (const args of [documentedDefaults, { ...documentedDefaults, ...laterDefaults }])
+    assert.ok(TrainingArgs.safeParse(args).success)
+  const later = { warmup_ratio: 0.1, use_rslora: true, gradient_checkpointing: false, overlong: 'drop' } as const
+  const { args, givenArgs } = resolve({ ...later, finetuning_type: 'lora' })
+  assert.deepEqual(args, { ...resolve({}).args, ...later, finetuning_type: 'lora' })
+  assert.deepEqual(givenArgs.toSorted(), Object.keys(laterDefaults).toSorted())
+})
+
+test('a warm-up of the request beats that of the catalogue, in steps or as a share', () => {
+  const warmup = (requested: object, recommended: object) => {
+    const from = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommended } }
+    const { args, notes } = resolve(requested, from)
+    return [args.warmup_steps, args.warmup_ratio, notes.map(({ message }) => message).join()]
+  }
+  const told = 'warmup_ratio 0.1 has no effect, because warmup_steps replaces it.'
+  assert.deepEqual(warmup({ warmup_ratio: 0.1 }, { warmup_steps: 5 }), [0, 0.1, ''])
+  assert.deepEqual(warmup({ warmup_ratio: 0.1, warmup_steps: 0 }, { warmup_steps: 5 }), [0, 0.1, ''])
+  assert.deepEqual(warmup({ warmup_ratio: 0.1, warmup_steps: 3 }, {}), [3, 0.1, told])
+  assert.deepEqual(warmup({ warmup_steps: 0 }, { warmup_ratio: 0.1 }), [0, undefined, ''])
+  assert.deepEqual(warmup({}, { warmup_ratio: 0.1 }), [0, 0.1, ''])
+  assert.match(
+    String(warmup({ warmup_ratio: 0.1, lr_scheduler_type: 'constant' }, {})[2]),
+    /^warmup_ratio 0\.1 has no effect with lr_scheduler_type constant/,
+  )
+})
+
+test('training all weights is refused with what is offered', () => {
+  const { error } = FinetuneArgs.safeParse({ finetuning_type: 'full' })
+  assert.match(String(error?.message), /must be lora, which trains an adapter: full is not offered yet/)
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FinetuneArgs } from '../../src/domain/training-args.ts'
 import { names, startPublic } from './support.ts'
 
 const version = {
@@ -40,6 +41,13 @@ test('the upload base path needs a key and is never azure', async () => {
   const edge = await startPublic()
   assert.deepEqual((await edge.call('GET', '/v1/get-upload-base-path')).json, { upload_base_path: 's3' })
   assert.equal((await edge.call('GET', '/v1/get-upload-base-path', { key: null })).status, 401)
+})
+
+test('a base model names every argument that a training takes: anneal train --set refuses others', async () => {
+  const none = () => Promise.resolve([])
+  const { call } = await startPublic({ database: { models: { list: none }, modelServers: { listServed: none } } })
+  const [tiny] = (await call('GET', '/v1/models')).json.data
+  assert.deepEqual(Object.keys(tiny.recommended_args).toSorted(), Object.keys(FinetuneArgs.shape).toSorted())
 })
 
 test('models lists the catalogue and the tuned models of the account', async () => {

@@ -110,6 +110,7 @@ def _wrap(base: PreTrainedModel, args: TrainingArgs, targets: str | list[str]) -
         r=args.r_value,
         lora_alpha=cast(int, args.lora_alpha),
         lora_dropout=args.lora_dropout,
+        use_rslora=args.use_rslora,
         target_modules=targets,
         task_type="CAUSAL_LM",
     )

@@ -11,9 +11,18 @@ from typing import Any
 
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.tool_text import Message
-from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.method import Method
-from anneal_runtime.trainer.rows import ROWS_AT_ONCE, EncodedRows, Row, chat_prompts, labelled, read_lines, read_rows
+from anneal_runtime.trainer.rows import (
+    ROWS_AT_ONCE,
+    EncodedRows,
+    Row,
+    chat_prompts,
+    fitting,
+    joined,
+    labelled,
+    read_lines,
+    read_rows,
+)
 
 # A text, or one message of the assistant, which may call functions.
 Answer = str | Message
@@ -61,25 +70,37 @@ def _asked(row: AnswerRow) -> Row:
 
 
 def encode_answer_rows(
-    rows: Iterator[AnswerRow], encoder: TextEncoder, max_length: int, *, learns_chosen_prompt: bool = False
+    rows: Iterator[AnswerRow],
+    encoder: TextEncoder,
+    max_length: int,
+    *,
+    overlong: str = "drop",
+    learns_chosen_prompt: bool = False,
 ) -> tuple[EncodedRows, list[bool]]:
-    """The rows that are not too long, and the judgement of each. Each answer of a row is learned, in a sequence of its
+    """The rows that are not left out, and the judgement of each. Each answer of a row is learned, in a sequence of its
     own. With `learns_chosen_prompt` the first sequence teaches the prompt, too. Raises DataError without any row.
     """
     encoded, judgements = EncodedRows(), list[bool]()
+    bos = encoder.tokenizer.bos_token_id
     while chunk := list(islice(rows, ROWS_AT_ONCE)):
-        answers = iter(encoder.answers([_text(encoder, answer) for row in chunk for answer in row.answers]))
+        texts = iter(encoder.answers([_text(encoder, answer) for row in chunk for answer in row.answers]))
         for row, prompt in zip(chunk, _prompts(encoder, chunk), strict=True):
-            sequences = [labelled(prompt + next(answers), len(prompt)) for _ in row.answers]
-            if any(len(tokens) > max_length for tokens, _ in sequences):
-                encoded.dropped_count += 1
-                continue
+            answers = [next(texts) for _ in row.answers]
+            longest = max(map(len, answers))
+            if len(prompt) + longest > max_length:
+                # One token holds no prompt with an answer.
+                if overlong != "cut" or max_length < 2:
+                    encoded.drop()
+                    continue
+                # The same prompt for all answers of the row: they are compared.
+                prompt = fitting(prompt, longest, max_length, bos)
+                encoded.cut_count += 1
+            sequences = [joined(prompt, answer, max_length) for answer in answers]
             if learns_chosen_prompt:
                 sequences[0] = labelled(sequences[0][0], 1)
             encoded.add(*sequences)
             judgements.append(bool(row.is_good))
-    if len(encoded) == 0:
-        raise DataError(f"Every row of the data is longer than {max_length} tokens. Raise max_length, or shorten them.")
+    encoded.check_dropped(max_length, overlong)
     return encoded, judgements
 
 

@@ -27,13 +27,16 @@ class BadCheckpoint(Exception):
 
 @dataclass
 class RunState:
-    """The run's counters. `token_budget` is part of it: another one would round differently."""
+    """The run's counters. `token_budget` is part of it: another one would round differently. `recomputes` is, too: a
+    second pass that does not fit would draw other dropout.
+    """
 
     step: int = 0
     tokens_seen: int = 0
     flops: float = 0.0
     seconds_per_step: float | None = None
     token_budget: int = 0
+    recomputes: bool = False
     # Sum of the losses of the steps since the newest validation, and their number.
     window_loss: float = 0.0
     window_steps: int = 0
@@ -50,6 +53,8 @@ def save_checkpoint(
     save_file(tensors, folder / OPTIMIZER_FILE)
     save_file(_random_states(), folder / RANDOM_FILE)
     counters = {**asdict(state), "trend": state.trend.to_json()}
+    if not state.recomputes:
+        del counters["recomputes"]  # Older trainers do not know the name.
     document = {"spec_hash": origin.spec_hash, **counters, "optimizer_scalars": scalars}
     (folder / STATE_FILE).write_text(json.dumps(document))
 

@@ -13,6 +13,10 @@ class DataError(Exception):
     """The data cannot be trained on; the message is for the user."""
 
 
+class RowsRefused(DataError):
+    """Rows are too long, and the job asks to fail then."""
+
+
 class Diverged(Exception):
     """The loss is no longer a number."""
 

@@ -17,6 +17,7 @@ from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.make import has_reference, make_objective
 from anneal_runtime.trainer.objectives.objective import Objective
 from anneal_runtime.trainer.objectives.reference import StartingModel, load_references
+from anneal_runtime.trainer.recomputation import Recomputation
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
 from anneal_runtime.trainer.training_data import TrainingData, load_training_data
@@ -65,7 +66,14 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
             f"The model at the start has scored the answers of {len(data.rows)} rows to compare with.",
         )
     objective, budget = objectives["train"], state.token_budget
-    step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm, ranks=ranks)
+    step = OptimizerStep(
+        objective,
+        optimizer,
+        token_budget=budget,
+        max_grad_norm=args.max_grad_norm,
+        ranks=ranks,
+        recomputation=Recomputation(model, args.gradient_checkpointing, state.recomputes, note),
+    )
     held_out = None
     if data.held_out is not None:
         held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks)

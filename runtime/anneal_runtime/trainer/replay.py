@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.log import log
 from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.trainer.adapter import Origin, save_adapter
@@ -77,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _args(spec: dict[str, Any]) -> TrainingArgs:
     given = {**spec.get("finetune_args", {}), **spec.get("args", {})}
-    args = TrainingArgs.from_json({**DEFAULT_ARGS, **given}, lambda _code, message: log(message))
+    args = TrainingArgs.from_json(given, lambda _code, message: log(message))
     method = spec.get("method") or {}
     asked = method.get(method.get("type"), {}).get("hyperparameters", {})
     if "batch_size" in asked:

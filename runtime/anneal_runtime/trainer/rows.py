@@ -13,9 +13,11 @@ import torch
 
 from anneal_runtime.tokenization import ChatRefused, TextEncoder
 from anneal_runtime.tool_text import Message, answer_text
-from anneal_runtime.trainer.failures import DataError
+from anneal_runtime.trainer.failures import DataError, RowsRefused
 
 ROWS_AT_ONCE = 1000
+# A refusal names so many lines.
+MOST_NAMED = 5
 
 # The label of a position that is not learned.
 NOT_LEARNED = -100
@@ -64,8 +66,9 @@ class EncodedRows:
         self._starts, self._label_counts = [0], array("i")
         self._first_sequences = [0]
         self.cut_count = 0
-        # Rows that were left out because they are too long.
+        # Rows that were left out because they are too long, and the lines of the first ones.
         self.dropped_count = 0
+        self._first_dropped: list[int] = []
 
     def __len__(self) -> int:
         return len(self._first_sequences) - 1
@@ -100,6 +103,26 @@ class EncodedRows:
             self._starts.append(len(self._tokens))
             self._label_counts.append(sum(label != NOT_LEARNED for label in labels))
         self._first_sequences.append(len(self._label_counts))
+
+    def drop(self) -> None:
+        """Leaves out a row that is too long. No row keeps its place: a run visits those that were added."""
+        if len(self._first_dropped) < MOST_NAMED:
+            self._first_dropped.append(len(self) + self.dropped_count + 1)
+        self.dropped_count += 1
+
+    def check_dropped(self, max_length: int, overlong: str) -> None:
+        """Raises DataError if no row is left, or if the job refuses rows that are too long."""
+        if self.dropped_count and overlong == "refuse":
+            more = ", …" if self.dropped_count > MOST_NAMED else ""
+            lines = ", ".join(map(str, self._first_dropped)) + more
+            raise RowsRefused(
+                f"{self.dropped_count} rows are longer than {max_length} tokens (lines {lines}). Raise max_length, "
+                'split them, or use overlong "cut" or "drop".'
+            )
+        if len(self) == 0:
+            raise DataError(
+                f"Every row of the data is longer than {max_length} tokens. Raise max_length, or shorten them."
+            )
 
     def _part(self, values: array[int], sequence: int) -> torch.Tensor:
         return torch.tensor(values[self._starts[sequence] : self._starts[sequence + 1]], dtype=torch.long)
@@ -155,7 +178,9 @@ def count_rows(path: Path) -> int:
         return sum(1 for _ in lines)
 
 
-def encode_rows(path: Path, encoder: TextEncoder, max_length: int, visited: set[int] | None = None) -> EncodedRows:
+def encode_rows(
+    path: Path, encoder: TextEncoder, max_length: int, visited: set[int] | None = None, overlong: str = "cut"
+) -> EncodedRows:
     """`visited` None means all rows. Raises DataError when nothing is left to learn."""
     encoded, chunk = EncodedRows(), list[Row]()
     bos = encoder.tokenizer.bos_token_id
@@ -164,7 +189,11 @@ def encode_rows(path: Path, encoder: TextEncoder, max_length: int, visited: set[
         prompts = row_prompts(encoder, chunk)
         answers = encoder.answers([row.answer(encoder) if row.input else "" for row in chunk])
         for row, prompt, answer in zip(chunk, prompts, answers, strict=True):
-            encoded.cut_count += len(prompt) + len(answer) > max_length
+            if len(prompt) + len(answer) > max_length:
+                if overlong != "cut":
+                    encoded.drop()
+                    continue
+                encoded.cut_count += 1
             if row.earlier:
                 encoded.add(*_conversation(encoder, row, prompt, answer, max_length))
             elif row.input:
@@ -182,6 +211,8 @@ def encode_rows(path: Path, encoder: TextEncoder, max_length: int, visited: set[
         if len(chunk) == ROWS_AT_ONCE:
             encode_chunk()
     encode_chunk()
+    if encoded.dropped_count:
+        encoded.check_dropped(max_length, overlong)
     if not any(encoded.label_count(sequence) for sequence in encoded.sequences(range(len(encoded)))):
         raise DataError("No row of the data has an output token to learn. Check the outputs and max_length.")
     return encoded
@@ -227,11 +258,13 @@ def _conversation(
 
 
 def _pair(prompt: list[int], answer: list[int], max_length: int, bos: int | None) -> Sequence:
-    """Too long: the prompt keeps its end (and start token), the answer its start; a long prompt keeps at least half."""
-    if len(prompt) + len(answer) > max_length:
-        room = max(max_length - len(answer), min(len(prompt), max_length // 2), 1)
-        if len(prompt) > room:
-            head = prompt[:1] if prompt[0] == bos and room > 1 else []
-            prompt = head + prompt[len(prompt) - room + len(head) :]
-        answer = answer[: max_length - len(prompt)]
-    return labelled(prompt + answer, len(prompt))
+    return joined(fitting(prompt, len(answer), max_length, bos), answer, max_length)
+
+
+def fitting(prompt: list[int], answer_length: int, max_length: int, bos: int | None) -> list[int]:
+    """Too long beside its answer: the prompt keeps its end (and start token), and at least half of `max_length`."""
+    room = max(max_length - answer_length, min(len(prompt), max_length // 2), 1)
+    if len(prompt) <= room:
+        return prompt
+    head = prompt[:1] if prompt[0] == bos and room > 1 else []
+    return head + prompt[len(prompt) - room + len(head) :]

@@ -9,6 +9,7 @@ import torch
 
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.trainer.objectives.objective import Objective, Step, Unit
+from anneal_runtime.trainer.recomputation import Recomputation
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -37,10 +38,12 @@ class OptimizerStep:
         token_budget: int,
         max_grad_norm: float,
         ranks: Ranks | None = None,
+        recomputation: Recomputation | None = None,
     ) -> None:
         self.token_budget = token_budget
         self.objective = objective
         self._optimizer, self._max_grad_norm, self._ranks = optimizer, max_grad_norm, ranks
+        self._recomputation = recomputation
         self._parameters: list[torch.nn.Parameter] = [p for group in optimizer.param_groups for p in group["params"]]
         self._device = self._parameters[0].device
 
@@ -80,13 +83,20 @@ class OptimizerStep:
                 return self._backward(step, units)
             except RuntimeError as error:
                 least = max(self.objective.padded_length(unit) for unit in units)
-                if not is_out_of_memory(error) or self.token_budget <= least:
+                if not is_out_of_memory(error) or (self.token_budget <= least and not self._recompute()):
                     raise
             # Outside of the handler, whose traceback keeps the failed pass alive.
             self.token_budget = max(self.token_budget // 2, least)
             self._optimizer.zero_grad(set_to_none=True)
             if self._device.type == "cuda":
                 torch.cuda.empty_cache()
+
+    @property
+    def recomputes(self) -> bool:
+        return self._recomputation is not None and self._recomputation.is_on
+
+    def _recompute(self) -> bool:
+        return self._recomputation is not None and self._recomputation.turn_on_for_memory()
 
     def _backward(self, step: Step, units: list[Unit]) -> torch.Tensor:
         """The units' part of the step's loss and of its series."""

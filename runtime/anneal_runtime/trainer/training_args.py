@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from anneal_runtime.contract import DEFAULT_ARGS
+
 Note = Callable[[str, str], None]
 
 ADAMW_NAMES = {"adamw", "adamw_hf", "adamw_torch", "adamw_torch_fused"}
@@ -40,17 +42,31 @@ class TrainingArgs:
     # Whether special tokens act in the inputs of pairs.
     special_tokens: bool
     early_stopping: dict[str, Any] | None
-    # Older specifications have none of these.
-    load_in_4bit: bool = False
+    warmup_ratio: float | None
+    use_rslora: bool
+    # "auto", or whether it is on.
+    gradient_checkpointing: bool | str
+    # None for what the method does.
+    overlong: str | None
+    finetuning_type: str
+    load_in_4bit: bool
+
+    def __post_init__(self) -> None:
+        if self.finetuning_type != "lora":
+            raise ValueError(
+                f"finetuning_type {self.finetuning_type} is not offered yet: this trainer trains an adapter (lora)."
+            )
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:
-        """`raw` has a value for every argument. An argument that this trainer does not know is noted."""
+        """Arguments that jobs of earlier releases lack have the defaults of the contract. An argument that this trainer
+        does not know is noted.
+        """
         known = {key: value for key, value in raw.items() if key in cls.__dataclass_fields__}
         for key in sorted(raw.keys() - known.keys()):
             if raw[key] is not None:
                 note("argument_ignored", f"{key} is not known to this trainer and was ignored.")
-        return cls(**known)
+        return cls(**{**DEFAULT_ARGS, **known})
 
     @property
     def rows_per_step(self) -> int:
@@ -60,6 +76,12 @@ class TrainingArgs:
         if self.num_train_epochs is not None:
             return max(math.ceil(self.num_train_epochs * steps_per_epoch), 1)
         return self.max_steps
+
+    def steps_of_warmup(self, total_steps: int) -> int:
+        """As in transformers, `warmup_steps` above 0 replace `warmup_ratio`."""
+        if self.warmup_steps > 0 or self.warmup_ratio is None:
+            return min(self.warmup_steps, total_steps)
+        return math.ceil(total_steps * self.warmup_ratio)
 
     def steps_between_validations(self, total_steps: int) -> int:
         # In full tens: the history that users read has every tenth step.
@@ -103,6 +125,6 @@ def learning_rate_schedule(
     """Learning rate by step, counted from 0: a pure function, so a resume needs no schedule state."""
     from transformers.optimization import get_scheduler
 
-    scheduler = get_scheduler(args.lr_scheduler_type, optimizer, min(args.warmup_steps, total_steps), total_steps)
+    scheduler = get_scheduler(args.lr_scheduler_type, optimizer, args.steps_of_warmup(total_steps), total_steps)
     factor = scheduler.lr_lambdas[0]
     return lambda step: args.learning_rate * float(factor(step))

@@ -10,7 +10,7 @@ from anneal_runtime.model_source import LoadedModel, context_length
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.answer_rows import encode_answer_rows, encode_rollouts, read_answer_rows
 from anneal_runtime.trainer.batches import RowOrder
-from anneal_runtime.trainer.failures import DataError
+from anneal_runtime.trainer.failures import DataError, RowsRefused
 from anneal_runtime.trainer.held_out import evenly_spaced, rows_wanted
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
@@ -58,25 +58,35 @@ def load_training_data(
     if max_length < args.max_length:
         note("max_length_cut", f"max_length {args.max_length} was cut to the model's context of {context} tokens.")
     encoder = TextEncoder(base.tokenizer, special_tokens=args.special_tokens)
-    if method.type == "supervised":
+    overlong = args.overlong or ("cut" if method.type == "supervised" else "drop")
+    if args.overlong and method.type == "reinforcement":
+        note("argument_ignored", "overlong has no effect on recorded answers: those that are too long are cut.")
+    if _keeps_places(method, overlong):
         order = RowOrder(count_rows(path), args.rows_per_step, args.seed)
         visited = order.visited(args.total_steps(order.steps_per_epoch))
         train = DataRows(encode_rows(path, encoder, max_length, visited), max_length)
     else:
-        train = _with_answers(path, encoder, method, max_length)
+        train = _all_rows(path, encoder, method, max_length, overlong)
         order = RowOrder(len(train.rows), args.rows_per_step, args.seed, updates_per_batch=method.updates_per_batch)
     total_steps = args.total_steps(order.steps_per_epoch)
     _tell_long_rows(train, context, note)
-    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, note)
+    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, overlong, note)
     return TrainingData(train, order, total_steps, held_out)
 
 
-def _with_answers(path: Path, encoder: TextEncoder, method: Method, max_length: int) -> DataRows:
+def _keeps_places(method: Method, overlong: str) -> bool:
+    """Whether each line of a file is a row of the run, so that only the lines that the run visits are encoded."""
+    return method.type == "supervised" and overlong == "cut"
+
+
+def _all_rows(path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str) -> DataRows:
+    if method.type == "supervised":
+        return DataRows(encode_rows(path, encoder, max_length, overlong=overlong), max_length)
     if method.type == "reinforcement":
         return DataRows(encode_rollouts(path, encoder, max_length), max_length)
     learns_chosen_prompt = method.hyperparameters.get("loss_type") == "orpo"
     rows, is_good = encode_answer_rows(
-        read_answer_rows(path), encoder, max_length, learns_chosen_prompt=learns_chosen_prompt
+        read_answer_rows(path), encoder, max_length, overlong=overlong, learns_chosen_prompt=learns_chosen_prompt
     )
     return DataRows(rows, max_length, is_good)
 
@@ -99,6 +109,7 @@ def _load_held_out(
     total_steps: int,
     encoder: TextEncoder,
     max_length: int,
+    overlong: str,
     note: Note,
 ) -> HeldOutRows | None:
     if path is None:
@@ -108,7 +119,9 @@ def _load_held_out(
     every = args.steps_between_validations(total_steps)
     wanted = rows_wanted(every * args.rows_per_step, args.decides_by_validation)
     try:
-        held_out = load_held_out(path, encoder, method, max_length, wanted)
+        held_out = load_held_out(path, encoder, method, max_length, overlong, wanted)
+    except RowsRefused as error:
+        raise RowsRefused(f"Held-out rows: {error}") from error
     except DataError as error:
         note("validation_impossible", f"The held-out rows are not used while training. {error}")
         return None
@@ -116,9 +129,11 @@ def _load_held_out(
     return held_out
 
 
-def load_held_out(path: Path, encoder: TextEncoder, method: Method, max_length: int, wanted: int) -> HeldOutRows:
-    if method.type == "supervised":
+def load_held_out(
+    path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str, wanted: int
+) -> HeldOutRows:
+    if _keeps_places(method, overlong):
         used = evenly_spaced(count_rows(path), wanted)
         return HeldOutRows(encode_rows(path, encoder, max_length, set(used)), max_length, used=used)
-    data = _with_answers(path, encoder, method, max_length)
+    data = _all_rows(path, encoder, method, max_length, overlong)
     return HeldOutRows(data.rows, max_length, data.is_good, evenly_spaced(len(data.rows), wanted))

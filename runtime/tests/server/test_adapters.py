@@ -31,7 +31,7 @@ def test_rows_of_several_adapters_in_one_batch_answer_as_peft_does(
 ) -> None:
     made = [
         reference.make(1),
-        reference.make(2, rank=4, target_modules=["q_proj", "down_proj"]),
+        reference.make(2, rank=4, target_modules=["q_proj", "down_proj"], use_rslora=True),
         reference.make(3, rank=64),
     ]
     for name, files in made:

@@ -52,7 +52,8 @@ def test_prompts_of_different_lengths_have_the_models_own_log_probabilities(
 def test_rows_of_several_adapters_in_one_batch_answer_as_peft_does(
     llama: RunningServer, host: FileHost, reference: ReferenceAdapters
 ) -> None:
-    made = [reference.make(21), reference.make(22, rank=4, target_modules=["q_proj", "k_proj", "down_proj"])]
+    targets = ["q_proj", "k_proj", "down_proj"]
+    made = [reference.make(21), reference.make(22, rank=4, target_modules=targets, use_rslora=True)]
     for name, files in made:
         assert put(llama, host, name, files) == (200, {"name": name, "status": "loaded"})
     models, asked = [name for name, _ in made], prompts(6, seed=9)

@@ -114,7 +114,7 @@ def test_the_rows_of_a_validation_are_bounded_and_spread_over_the_file(tmp_path:
     assert (rows_wanted(2, is_decisive=False), rows_wanted(2, is_decisive=True)) == (8, 32)
     for trained_between, expected in ((400, 80), (10**9, MOST_ROWS)):
         wanted = rows_wanted(trained_between, is_decisive=True)
-        held_out = load_held_out(path, encoder, SUPERVISED, 64, wanted)
+        held_out = load_held_out(path, encoder, SUPERVISED, 64, "cut", wanted)
         assert len(held_out.used) == expected and len(held_out.rows) == 1000
         assert held_out.used[0] == 0 and held_out.used[-1] >= 1000 * (1 - 1 / expected) - 1
         assert sum(held_out.rows.label_count(each) > 0 for each in held_out.rows.sequences(held_out.used)) == expected

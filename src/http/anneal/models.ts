@@ -1,6 +1,6 @@
 import type { Catalogue, CatalogueEntry } from '../../domain/catalogue.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
-import { resolveTrainingArgs } from '../../domain/training-args.ts'
+import { laterDefaults, resolveTrainingArgs } from '../../domain/training-args.ts'
 import type { ListedModel } from '../../domain/training-job.ts'
 import { describeCard } from '../../services/models/card.ts'
 import { deleteModel } from '../../services/models/delete.ts'
@@ -106,7 +106,7 @@ const baseModel = (entry: CatalogueEntry, starts: Starts): Model => ({
   display_name: entry.name,
   base_model: null,
   job_id: null,
-  recommended_args: entry.task === 'completion' ? resolveTrainingArgs({}, entry).args : null,
+  recommended_args: entry.task === 'completion' ? { ...laterDefaults, ...resolveTrainingArgs({}, entry).args } : null,
   ...limitsOf(entry),
   ...weightsOf(entry),
   ...factsOf(entry),

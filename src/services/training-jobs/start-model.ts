@@ -4,7 +4,7 @@ import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { Learned } from '../../domain/learned.ts'
 import { parseCheckpointName } from '../../domain/model-reference.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import type { FinetuneArgs } from '../../domain/training-args.ts'
+import type { FinetuneArgs, RecommendedArgs } from '../../domain/training-args.ts'
 import type { StartModel, TunedModel } from '../../domain/training-job.ts'
 import type { Ctx } from '../context.ts'
 import { lookUpTuned } from '../models/find-tuned.ts'
@@ -17,13 +17,14 @@ export type FoundStart = {
   /** Of the tuned model. */
   learned: Learned | null
 }
-type AdapterShape = { r_value: number; lora_alpha: number; target_modules: string | string[] }
+type AdapterShape = { r_value: number; lora_alpha: number; target_modules: string | string[]; use_rslora: boolean }
 
 /** What PEFT writes; the rest of the file does not limit a training. */
 const AdapterConfig = z.object({
   r: z.int().min(1),
   lora_alpha: z.number().positive(),
   target_modules: z.union([z.string(), z.array(z.string())]),
+  use_rslora: z.boolean().default(false),
 })
 const configLimitBytes = 1024 * 1024
 
@@ -53,14 +54,18 @@ async function readShape({ deps: { storage } }: Ctx, { name, files }: TunedModel
     throw new ServiceError('unavailable', `The files of the model "${name}" cannot be read now. Try again.`, {
       retryAfterSeconds: 5,
     })
-  const { r, lora_alpha, target_modules } = AdapterConfig.parse(JSON.parse(bytes.toString()))
-  return { r_value: r, lora_alpha, target_modules }
+  const { r, ...others } = AdapterConfig.parse(JSON.parse(bytes.toString()))
+  return { r_value: r, ...others }
 }
 
-/** The request's arguments with those of the adapter. @throws ServiceError invalid_input when they contradict each other */
-export function withShape(requested: FinetuneArgs, shape: AdapterShape | null): FinetuneArgs {
+/** The request's arguments with those of the adapter, before which the model's own give way. @throws ServiceError invalid_input when they contradict each other */
+export function withShape(
+  requested: FinetuneArgs,
+  shape: AdapterShape | null,
+  { recommendedArgs }: { recommendedArgs: RecommendedArgs },
+): FinetuneArgs {
   if (!shape) return requested
-  for (const key of ['r_value', 'lora_alpha', 'target_modules'] as const) {
+  for (const key of ['r_value', 'lora_alpha', 'target_modules', 'use_rslora'] as const) {
     const [given, own] = [requested[key] ?? null, shape[key]]
     if (given !== null && textOf(given) !== textOf(own))
       throw invalidInput(
@@ -68,7 +73,9 @@ export function withShape(requested: FinetuneArgs, shape: AdapterShape | null): 
         `finetune_args.${key} follows from the tuned model and must be absent or ${textOf(own)}.`,
       )
   }
-  return { ...requested, ...shape }
+  const { use_rslora, ...always } = shape
+  return { ...requested, ...always, ...((use_rslora || recommendedArgs.use_rslora) && { use_rslora }) }
 }
 
-const textOf = (value: number | string | string[]) => JSON.stringify(Array.isArray(value) ? value.toSorted() : value)
+const textOf = (value: number | string | boolean | string[]) =>
+  JSON.stringify(Array.isArray(value) ? value.toSorted() : value)

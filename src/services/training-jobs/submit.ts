@@ -79,7 +79,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const trackers = trackersOf(ctx, input.integrations ?? [])
   const { method, finetuneArgs, recommendedArgs } = resolveMethod(input, defaultLearningRate(entry))
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
-  const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape), recommended)
+  const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   const told = [
     ...(input.notes ?? []),
     ...notes,

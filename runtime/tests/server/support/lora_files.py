@@ -21,11 +21,13 @@ class ReferenceAdapters:
         self._tuned: dict[str, PeftModel] = {}
 
     def make(
-        self, seed: int, rank: int = 8, target_modules: str | list[str] = "all-linear"
+        self, seed: int, rank: int = 8, target_modules: str | list[str] = "all-linear", *, use_rslora: bool = False
     ) -> tuple[str, dict[str, bytes]]:
         """A name as Anneal makes them, and the files."""
         torch.manual_seed(seed)
-        config = LoraConfig(r=rank, lora_alpha=rank, target_modules=target_modules, task_type="CAUSAL_LM")
+        config = LoraConfig(
+            r=rank, lora_alpha=rank, target_modules=target_modules, use_rslora=use_rslora, task_type="CAUSAL_LM"
+        )
         tuned = get_peft_model(copy.deepcopy(self.model), config)
         for parameter_name, parameter in tuned.named_parameters():
             if "lora_B" in parameter_name:

@@ -98,7 +98,7 @@ const resource = {
         .int()
         .nullable()
         .describe(
-          'Rows that the run visits and that are longer than max_length: their end is cut. Null until the trainer has counted them',
+          'Rows that the run visits and that are longer than max_length: they are cut. Null until the trainer has counted them',
         ),
       tokens: z
         .int()

@@ -114,7 +114,7 @@ export const TrainRequest = named(
       .describe('Names of the original platform, without effect: each job trains an adapter on its rows'),
     enable_peft: z.boolean().nullish().describe('No effect: an adapter is trained in any case'),
     peft_args: SentPeftArgs.nullish().describe(
-      'r_value, lora_alpha, lora_dropout and target_modules, where finetune_args has none',
+      'r_value, lora_alpha, lora_dropout, target_modules and use_rslora, where finetune_args has none',
     ),
   }),
 )
