@@ -248,7 +248,7 @@ async function byGrader<T>(names: readonly string[], figureOf: (grader: string) 
 }
 
 const chatsOnly =
-  'The data set holds conversations, which are asked as chats: submit the evaluation without as_chat, or with true.'
+  'Create the evaluation again without "as_chat": false. Its data set holds conversations, which are asked as chats.'
 
 /** A conversation without a system message of its own gets that of the request. */
 function itemOf({ input, chat }: EvaluatedRow, system: string | undefined): BatchItem {

@@ -40,6 +40,6 @@ const cellsOf = (event: Event) => [
   String(event.attempt ?? ''),
   event.status ?? event.kind,
   event.reason ?? '',
-  event.actor,
+  event.actor_name ?? event.actor,
   oneLine(event.message),
 ]

@@ -43,7 +43,10 @@ const attemptPolicies = {
   fenced: { ...free, sentence: 'The service refused its writes: a newer launch has replaced it.' },
   control_plane: { ...free, sentence: 'The cluster removed the run before its program started.' },
 
-  out_of_memory: { ...fault, sentence: 'The program ran out of memory. Set a smaller batch_size or max_length.' },
+  out_of_memory: {
+    ...fault,
+    sentence: 'The program ran out of memory. Use a smaller batch size (batch_size) or shorter rows (max_length).',
+  },
   code_error: { ...fault, sentence: "The program ended with an error. The job's logs show it." },
   stalled: { ...fault, sentence: 'The program reported no progress for too long and was stopped.' },
 

@@ -169,7 +169,7 @@ function dataProblem(
   if (!isSkipping) {
     if (refusal !== null) return problem
     const left = report.rowCount - report.badRowCount
-    return `${problem} Mend the file, or set skip_bad_rows to ${use} the other ${counted(left, 'row')}.`
+    return `${problem} Mend the file, or leave the bad rows out (skip_bad_rows) to ${use} the other ${counted(left, 'row')}.`
   }
   return refusal && `The ${name} cannot be used, even without its bad rows: ${refusal}`
 }
@@ -190,7 +190,7 @@ export function skippedNote(report: Pick<DatasetReport, 'rowCount' | 'badRowCoun
   const { rowCount, badRowCount } = report
   if (badRowCount === 0) return null
   const are = badRowCount === 1 ? 'is' : 'are'
-  return `${badRowCount} of ${counted(rowCount, 'row')} ${are} left out, because skip_bad_rows is set: ${badRowsText(report)}.`
+  return `${badRowCount} of ${counted(rowCount, 'row')} ${are} bad and left out: ${badRowsText(report)}.`
 }
 
 const groupsInMessage = 5

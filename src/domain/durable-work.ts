@@ -20,6 +20,8 @@ type WorkDescription = {
   input: string
   summary: string
   baseModel: string | null
+  /** Whether the work has failed: SQL over the row. A failed batch of an evaluation is told by its evaluation. */
+  hasFailed: string
   /** The folder of the work's objects. The ids of the account and of the row follow. */
   folder: string
   /** Days after the end of the work until its rows and objects are removed. */
@@ -42,6 +44,7 @@ export const durableWork = {
     input: `jsonb_build_object('batchId', id, 'chunkCount', jsonb_array_length((request #>> '{}')::jsonb->'chunks'), 'ageLimitMs', ${batchAgeLimitMs})`,
     summary: `'Batch of ' || item_count || ' ' || kind || ' on ' || coalesce(${nameOfModel('inference_batches')}, model_name)`,
     baseModel: null,
+    hasFailed: "state = 'failed' and evaluation_id is null",
     folder: 'batches',
     keptDays: 7,
   },
@@ -52,8 +55,9 @@ export const durableWork = {
     table: 'model_evaluations',
     places: 'model_count',
     input: "jsonb_build_object('evaluationId', id)",
-    summary: "'Evaluation of ' || model_count || ' models'",
+    summary: "'Evaluation of ' || model_count || case when model_count = 1 then ' model' else ' models' end",
     baseModel: null,
+    hasFailed: "status = 'FAILED'",
     folder: 'evaluations',
     keptDays: 90,
   },
@@ -66,6 +70,7 @@ export const durableWork = {
     input: "jsonb_build_object('exportId', id)",
     summary: `'Merged export of ' || coalesce(${nameOfModel('model_exports')}, 'a model') || ' on ' || (request->'baseModel'->>'name')`,
     baseModel: "request->'baseModel'->>'name'",
+    hasFailed: "status = 'FAILED'",
     folder: 'exports',
     // The model can be merged again.
     keptDays: 7,

@@ -26,7 +26,7 @@ export function progressOf(
     percent: totalSteps === null ? null : Math.min(100, Math.round((1000 * last.step) / totalSteps) / 10),
     tokens: last['tokens'] ?? null,
     tokensPerSecond: last['tokens_per_second'] ?? null,
-    // Only a job that trains comes nearer to its end.
-    remainingSeconds: isTraining ? (last['remaining_time'] ?? null) : null,
+    // Only a job that trains comes nearer to its end. The first step is slower than the others, so it tells no rate.
+    remainingSeconds: isTraining && last.step > 1 ? (last['remaining_time'] ?? null) : null,
   }
 }

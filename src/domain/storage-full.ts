@@ -5,7 +5,7 @@ export const storageFull = (maxStoredBytes: number) =>
   `This account has stored ${amount(maxStoredBytes)} of data sets and models, the most that it may store. Delete some of them.`
 
 export const databaseFull = (maxRowBytes: number) =>
-  `This account has ${amount(maxRowBytes)} in the database, the most that it may have. Delete stored rows, evals or evaluations, or wait until batches go.`
+  `This account has stored ${amount(maxRowBytes)} of rows, answers and requests, the most that it may store. Delete stored rows, evals or evaluations, or wait until batches go.`
 
 function amount(bytes: number): string {
   const [unit, size] = Object.entries(units).find(([, least]) => bytes >= least) ?? ['bytes', 1]

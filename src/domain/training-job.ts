@@ -10,7 +10,7 @@ import type { TrackerRequest } from './tracker.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
 import type { MethodName } from './method-table.ts'
 import type { TrainingMethod } from './training-method.ts'
-import type { AttemptPhase, TrainingJobStatus } from './training-job-status.ts'
+import { isResumable, type AttemptPhase, type TrainingJobStatus } from './training-job-status.ts'
 
 /** Frozen when the job is accepted. */
 export type TrainingSpec = {
@@ -102,6 +102,17 @@ export type TrainingJob = {
   createdAt: Date
   finishedAt: Date | null
 }
+
+/** Whether the job has ended in a way that a resume can go on from, and has resumes left. */
+export const hasResumeLeft = ({
+  status,
+  resumeCount,
+  resumeLimit,
+}: Pick<TrainingJob, 'status' | 'resumeCount' | 'resumeLimit'>) => isResumable(status) && resumeCount < resumeLimit
+
+/** Such a job fails again while its data is the same. */
+export const isFailedByData = ({ status, statusReason }: Pick<TrainingJob, 'status' | 'statusReason'>) =>
+  status === 'FAILED' && statusReason === 'data_error'
 
 /** What of the request has no effect or is done in another way, as far as it is known. */
 export function warningsOf({ spec, preparedData }: Pick<TrainingJob, 'spec' | 'preparedData'>): string[] {

@@ -7,7 +7,7 @@ import type { BodyMemory } from './edge/body-memory.ts'
 import { createHttpApp } from './edge/create-app.ts'
 import { createKeyCaller } from './edge/key-caller.ts'
 import type { Metrics } from './kit/metrics.ts'
-import { inChapter } from './kit/route.ts'
+import { ignoringUnknownQueries, inChapter } from './kit/route.ts'
 import { openAiErrorFormat } from './openai/errors.ts'
 import { openAiAliases, openAiHint, openAiRoutes, withEncodedModel } from './openai/routes.ts'
 import { auditRoutes } from './anneal/audit.ts'
@@ -48,17 +48,24 @@ type PublicAppOptions = {
   consoleDir?: string
 }
 
+/** Clients that we cannot update call these. */
+const ofOldPlatform = ignoringUnknownQueries
+
 /** All but the two that describe them. */
 export const publicRoutes = [
-  ...inChapter('Completions', [...completionRoutes, ...batchRoutes, ...batchListRoutes, ...reservationRoutes]),
-  ...inChapter('Embeddings', embeddingRoutes),
-  ...inChapter('Data', [...dataRoutes, ...dataSetRoutes, ...storedDataRoutes]),
+  ...inChapter('Completions', [
+    ...ofOldPlatform([...completionRoutes, ...batchRoutes]),
+    ...batchListRoutes,
+    ...ofOldPlatform(reservationRoutes),
+  ]),
+  ...inChapter('Embeddings', ofOldPlatform(embeddingRoutes)),
+  ...inChapter('Data', [...ofOldPlatform(dataRoutes), ...dataSetRoutes, ...ofOldPlatform(storedDataRoutes)]),
   ...inChapter('Training', [
-    ...trainRoutes,
+    ...ofOldPlatform(trainRoutes),
     ...trainingMethodRoutes,
     // Before the routes of one job: Express would take "briefs" for an id.
     ...jobBriefRoutes,
-    ...trainingJobRoutes,
+    ...ofOldPlatform(trainingJobRoutes),
     ...trainingJobRecordRoutes,
     ...jobStreamRoutes,
   ]),

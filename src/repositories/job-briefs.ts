@@ -16,7 +16,7 @@ export type JobBriefFilter = {
   text?: string | undefined
 }
 
-export type JobFigures = Pick<TrainingJob, 'id' | 'customModelName' | 'modelName' | 'resumeCount'> & {
+export type JobFigures = Pick<TrainingJob, 'id' | 'customModelName' | 'modelName' | 'resumeCount' | 'resumeLimit'> & {
   keyId: string
   fileName: string | null
   /** Losses spread evenly over the reported steps. Null before the first report. */
@@ -85,6 +85,7 @@ const readFigures: Statement = {
   name: 'read-job-figures',
   text: `
     select j.id, j.custom_model_name as "customModelName", j.model_name as "modelName", j.resume_count as "resumeCount",
+      j.resume_limit as "resumeLimit",
       j.api_key_id as "keyId", v.file_name as "fileName",
       (select array_agg(point.loss order by point.step) from (
         select distinct on (s.step) s.step, s.loss

@@ -1,5 +1,6 @@
 // What operators read of the jobs and the usage of all accounts.
 import type { NameParts } from '../domain/display-name.ts'
+import { durableWork, type WorkKind } from '../domain/durable-work.ts'
 import type { TrainingJobStatus } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
 import type { PricedParts, UsageAmount } from '../domain/usage.ts'
@@ -13,6 +14,17 @@ export type OperatorJob = NameParts &
     TrainingJob,
     'accountId' | 'baseModel' | 'status' | 'statusReason' | 'statusMessage' | 'createdAt' | 'finishedAt'
   > & { accountName: string; attempt: number | null; phase: string | null; grantedAt: Date | null }
+
+/** `summary`: what the work is, in a few words. */
+export type FailedWork = {
+  kind: WorkKind
+  id: string
+  summary: string
+  accountId: string
+  accountName: string
+  message: string | null
+  finishedAt: Date
+}
 
 type JobPage = { accountId: string | null; status: TrainingJobStatus | null; after: number | null; limit: number }
 
@@ -57,6 +69,10 @@ export const createOperatorViewRepository = (run: RunStatement) => ({
 
   /** Lists the jobs that have failed since then, the newest failure first. */
   listFailures: (since: Date, limit: number): Promise<OperatorJob[]> => run(listFailures, [since, limit]),
+
+  /** Lists the work of a kind that has failed since then, the newest failure first. */
+  listFailedWork: (kind: WorkKind, since: Date, limit: number): Promise<FailedWork[]> =>
+    run(failedWork(kind), [since, limit]),
 
   /** Ordered by day, account and model. */
   async usage({ from, to, by, embeddingModels, accountId, after, limit }: UsagePage): Promise<AccountUsage[]> {
@@ -129,6 +145,19 @@ const listFailures: Statement = {
       select * from training_jobs where status = 'FAILED' and finished_at >= $1::timestamptz
       order by finished_at desc limit $2::int) j
     ${withAttempt} order by j.finished_at desc, j.id desc`,
+}
+
+/** Walks the index on the ends. */
+function failedWork(kind: WorkKind): Statement {
+  const { table, summary, hasFailed } = durableWork[kind]
+  return {
+    name: `operator-failed-${kind}`,
+    text: `
+    select '${kind}' as kind, id, ${summary} as summary, account_id as "accountId",
+      (select name from accounts where id = account_id) as "accountName", message, finished_at as "finishedAt"
+    from ${table} where finished_at >= $1::timestamptz and ${hasFailed}
+    order by finished_at desc limit $2::int`,
+  }
 }
 
 const addUp: Statement = {

@@ -192,13 +192,13 @@ test('a job that leaves out bad rows is told which, and shares them only with jo
   await run(1, skipping)
   await run(2, skipping)
   assert.deepEqual([kept.get(2)?.skipped?.key, checks()], ['jobs/1/data/rows', 1])
-  const said = '2 of 9 rows are left out, because skip_bad_rows is set: line 3: output: is empty (2 rows).'
+  const said = '2 of 9 rows are bad and left out: line 3: output: is empty (2 rows).'
   assert.deepEqual(notes, [
     [1, said],
     [2, said],
   ])
   await assert.rejects(
     run(3),
-    /2 of 9 rows are bad: line 3: output: is empty \(2 rows\)\. Mend the file, or set skip_bad_rows to train on the other 7 rows\./,
+    /2 of 9 rows are bad: line 3: output: is empty \(2 rows\)\. Mend the file, or leave the bad rows out \(skip_bad_rows\) to train on the other 7 rows\./,
   )
 })

@@ -42,9 +42,10 @@ beforeEach(() => {
 })
 
 const file: LinkedFile = { name: 'model.safetensors', url, sha256, sizeBytes: bytes.length }
-const download = (files: LinkedFile[] = [file]) =>
+const download = (files: LinkedFile[] = [file], isEarlier?: Parameters<typeof downloadFiles>[0]['isEarlier']) =>
   downloadFiles({
     folder,
+    ...(isEarlier && { isEarlier }),
     linksOf: async () => files,
     say: () => undefined,
     signal: new AbortController().signal,
@@ -76,6 +77,12 @@ test('another file of the same name is left as it is', async () => {
   writeFileSync(join(folder, file.name), 'mine')
   await assert.rejects(download(), /is another file than/)
   assert.equal(readFileSync(join(folder, file.name), 'utf8'), 'mine')
+})
+
+test('an earlier file is replaced', async () => {
+  writeFileSync(join(folder, file.name), 'an earlier card')
+  await download([file], ({ path }) => readFileSync(path, 'utf8') === 'an earlier card')
+  assert.deepEqual(readFileSync(join(folder, file.name)), bytes)
 })
 
 test('no name leads out of the folder', async () => {

@@ -20,7 +20,6 @@ import { age, bytes, duration, money, parameters, parseTime } from '../../consol
 import { descendantsOf, lifetimesUntil } from '../../console/src/domain/key-life.ts'
 import { partsOf, runsOf, stays, type Attempt } from '../../console/src/domain/history.ts'
 import {
-  canResume,
   isFiltered,
   isOpen,
   mergeHead,
@@ -44,7 +43,6 @@ const metric = (step: number, more: Partial<Metric> = {}): Metric => ({ step, lo
 test('knows the states of the service, and which of them are open', () => {
   assert.deepEqual([...statuses].toSorted(), [...trainingJobStatuses].toSorted())
   for (const status of trainingJobStatuses) assert.equal(isOpen(status), openStatuses.includes(status), status)
-  assert.deepEqual(statuses.filter(canResume), ['PARTIALLY COMPLETED', 'FAILED', 'CANCELLED'])
 })
 
 test('times of the API are UTC', () => {

@@ -66,7 +66,7 @@ test('names the rows that no evaluation can read, each reason with its first lin
   const others = 'line 3: row: has no input to ask with; line 4: output: is missing'
   const bad = `4 of 5 rows are bad: ${calls}; ${others}`
   await assert.rejects(sampled([{ input: 'Who?', output: 'Ann.' }, ...unfit], false), (error: Error) => {
-    const rest = 'Mend the file, or set skip_bad_rows to evaluate the other 1 row.'
+    const rest = 'Mend the file, or leave the bad rows out (skip_bad_rows) to evaluate the other 1 row.'
     assert.equal(error.message, `The data set cannot be used: ${bad}. ${rest}`)
     return true
   })
@@ -84,10 +84,7 @@ test('leaves rows out where the request says so, and tells which', async () => {
     ['Who?'],
   )
   assert.deepEqual([rowCount, skipped.count], [1, 4])
-  assert.match(
-    skipped.note ?? '',
-    /^4 of 5 rows are left out, because skip_bad_rows is set: line 1: row: ends in a call/,
-  )
+  assert.match(skipped.note ?? '', /^4 of 5 rows are bad and left out: line 1: row: ends in a call/)
   assert.deepEqual((await sampled([{ input: 'Who?', output: 'Ann.' }], true)).skipped, { count: 0, note: null })
 })
 

@@ -32,7 +32,7 @@ test('bad rows are left out only where good ones remain, the file was read to it
   assert.equal(problem(some), null)
   assert.match(
     problem(some, false) ?? '',
-    /\(2 rows\)\. Mend the file, or set skip_bad_rows to train on the other 97 rows\.$/,
+    /\(2 rows\)\. Mend the file, or leave the bad rows out \(skip_bad_rows\) to train on the other 97 rows\.$/,
   )
   const refused: [DatasetReport, RegExp][] = [
     [reportOf([], { rowCount: 0 }), /has no rows\.$/],

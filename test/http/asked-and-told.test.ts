@@ -70,6 +70,8 @@ const refused: [method: 'GET' | 'POST', path: string, json: object | undefined, 
   ['GET', '/v1/usage?by=day', undefined, unknown],
   ['GET', '/v1/keys?revoked=true', undefined, unknown],
   ['GET', '/v1/evaluations?model=pip', undefined, unknown],
+  ['GET', '/v1/webhooks?limit=10', undefined, unknown],
+  ['POST', '/v1/evaluations?dry_run=true', { models: ['tiny'], dataset_id: 'questions' }, unknown],
   ['GET', '/openai/v1/fine_tuning/jobs?status=failed', undefined, unknown],
   ['POST', '/openai/v1/chat/completions', { model: 'tiny', messages: [], temprature: 0 }, /temprature/],
   [

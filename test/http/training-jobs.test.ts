@@ -58,6 +58,7 @@ test('a single job has the documented fields, its history as JSON text', async (
     history: JSON.stringify([step]),
     status_reason: null,
     status_message: null,
+    resumable: false,
     warnings: [],
     base_model: 'tiny',
     finetune_args: { ...args, eval_steps: 10 },
@@ -604,13 +605,17 @@ test('logs, events and attempts are paged; an attempt tells its steps, and what 
         repeatedFrom: () => Promise.resolve(new Map()),
       },
       jobEvents: { list: (_id: number, { limit }: { limit: number }) => Promise.resolve([event].slice(0, limit)) },
+      apiKeys: { names: (ids: string[]) => Promise.resolve(new Map(ids.map((id) => [id, `key ${id}`]))) },
     },
     storage: { readRange: () => Promise.resolve({ bytes: Buffer.from('hé'), sizeBytes: 10 }) },
   })
   const log = await edge.call('GET', '/v1/train/jobs/7/logs?offset=4&limit=100')
   assert.deepEqual(log.json, { attempt: 2, text: 'hé', next_offset: 7, complete: false })
   const events = await edge.call('GET', '/v1/train/jobs/7/events?limit=1')
-  assert.deepEqual(events.json, { events: [{ ...event, at: '2026-11-20T10:00:00.123000' }], next: '4' })
+  assert.deepEqual(events.json, {
+    events: [{ ...event, at: '2026-11-20T10:00:00.123000', actor_name: 'key a' }],
+    next: '4',
+  })
   assert.equal(events.headers['link'], '</v1/train/jobs/7/events?limit=1&after=4>; rel="next"')
   const attempts = await edge.call('GET', '/v1/train/jobs/7/attempts')
   assert.deepEqual([attempts.json.next, attempts.headers['link']], [null, undefined])

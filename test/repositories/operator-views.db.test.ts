@@ -1,6 +1,7 @@
 // What operators read of all accounts.
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
+import { workKinds } from '../../src/domain/durable-work.ts'
 import { connectDatabase } from '../../src/repositories/database.ts'
 import { anAccount, openAttempt, openJob } from '../support/job-rows.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'
@@ -50,6 +51,49 @@ suite('the views of operators', async () => {
     await database.trainingJobs.move({ jobId: second.jobId, generation: 1, ...fail })
     assert.deepEqual(ids(await operatorViews.listFailures(new Date(beforeMs - 1000), 10)), [second.jobId])
     assert.deepEqual(await operatorViews.listFailures(new Date(Date.now() + 60_000), 10), [])
+  })
+
+  test('lists the batches, evaluations and exports that have failed since, with their accounts', async () => {
+    const [batch = '', evaluation = '', merge = '', ofEvaluation = ''] = Array.from({ length: 4 }, () =>
+      crypto.randomUUID(),
+    )
+    const owner = { accountId: one, apiKeyId: 'none' }
+    const request = { chunkSize: 1, chunks: [], input: null, truncate: false }
+    for (const [id, evaluationId] of [
+      [batch, null],
+      [ofEvaluation, evaluation],
+    ] as const) {
+      const created = {
+        id,
+        ...owner,
+        kind: 'embeddings',
+        modelName: 'm',
+        request,
+        promptsKey: id,
+        itemCount: 1,
+      } as const
+      await database.inferenceBatches.create(created, { evaluationId })
+      await database.transaction((tx) => tx.inferenceBatches.fail(id, 'No room.'))
+    }
+    const models = [{ name: 'm', modelName: 'm' }]
+    const evaluated = { datasetId: 'd', dataKey: 'd', maxRows: 1, request: { models, graders: null, maxTokens: 1 } }
+    await database.modelEvaluations.create({ id: evaluation, ...owner, ...evaluated })
+    await database.transaction((tx) => tx.modelEvaluations.end(evaluation, 'FAILED', 'No rows.'))
+    const merged = { baseModel: { name: 'tiny' }, adapter: [] } as never
+    await database.modelExports.create({ id: merge, accountId: one, modelName: 'm', request: merged })
+    await database.modelExports.fail(merge, 'No disk.')
+    const failed = async (since: Date) =>
+      (await Promise.all(workKinds.map((kind) => operatorViews.listFailedWork(kind, since, 10)))).flat()
+    const found = await failed(new Date(0))
+    assert.deepEqual(
+      found.map(({ kind, id, summary, accountName, message }) => [kind, id, summary, accountName, message]),
+      [
+        ['batch', batch, 'Batch of 1 embeddings on m', 'rows', 'No room.'],
+        ['evaluation', evaluation, 'Evaluation of 1 model', 'rows', 'No rows.'],
+        ['export', merge, 'Merged export of a model on tiny', 'rows', 'No disk.'],
+      ],
+    )
+    assert.deepEqual(await failed(new Date(Date.now() + 60_000)), [])
   })
 
   test('adds up usage by account, day and model, and names the tuned models', async () => {

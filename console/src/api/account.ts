@@ -75,15 +75,6 @@ export const trainingUsageQuery = (from: string, group: UsageGroup | '') =>
     },
   })
 
-/** @returns what to call the one who has done something, such as `key:<id>` */
-export function useActorNames(): (actor: string) => { name: string; id?: string } {
-  const { data: keys = [] } = useQuery({ ...keysQuery, enabled: useMay('admin') })
-  return (actor) => {
-    const key = keys.find(({ id }) => actor === `key:${id}`)
-    return key?.name ? { name: key.name, id: actor } : { name: actor }
-  }
-}
-
 type Group = { day?: string; model_name?: string; key_id?: string | null; key_name?: string | null }
 
 /** @returns what to call a group of usage, '' without a group, and its id where people call it by a name */

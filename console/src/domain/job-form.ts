@@ -10,9 +10,21 @@ export type JobForm = {
   /** More arguments as JSON. */
   more: string
   skipsBadRows: boolean
+  /** As typed; empty for the default. */
+  evaluationRows: string
+  evaluationTokens: string
 }
 
-export const emptyForm: JobForm = { model: '', datasetId: '', name: '', args: {}, more: '', skipsBadRows: false }
+export const emptyForm: JobForm = {
+  model: '',
+  datasetId: '',
+  name: '',
+  args: {},
+  more: '',
+  skipsBadRows: false,
+  evaluationRows: '',
+  evaluationTokens: '',
+}
 
 /** The arguments with a field of their own. */
 export const fields = [
@@ -30,17 +42,23 @@ export type TrainRequest = {
   custom_model_name?: string
   skip_bad_rows?: true
   finetune_args?: Record<string, unknown>
+  evaluation?: { max_rows?: number; max_tokens?: number }
 }
 
 /** @throws Error with a sentence about the field that is wrong */
-export function requestOf({ model, datasetId, name, args, more, skipsBadRows }: JobForm): TrainRequest {
+export function requestOf({ model, datasetId, name, args, more, skipsBadRows, ...form }: JobForm): TrainRequest {
   const numbers = Object.entries(args)
     .filter(([, text]) => text.trim() !== '')
     .map(([field, text]) => {
       const value = Number(text)
-      if (!Number.isFinite(value)) throw new Error(`${field} must be a number; it is "${text}".`)
+      const label = fields.find(([name]) => name === field)?.[1] ?? field
+      if (!Number.isFinite(value)) throw new Error(`Write a number for “${label}”: “${text}” is none.`)
       return [field, value] as const
     })
+  const evaluation = {
+    ...(form.evaluationRows !== '' && { max_rows: Number(form.evaluationRows) }),
+    ...(form.evaluationTokens !== '' && { max_tokens: Number(form.evaluationTokens) }),
+  }
   const finetune = { ...moreArguments(more), ...Object.fromEntries(numbers) }
   return {
     model_name: model,
@@ -48,6 +66,7 @@ export function requestOf({ model, datasetId, name, args, more, skipsBadRows }: 
     ...(name.trim() === '' ? {} : { custom_model_name: name.trim() }),
     ...(skipsBadRows ? { skip_bad_rows: true } : {}),
     ...(Object.keys(finetune).length === 0 ? {} : { finetune_args: finetune }),
+    ...(Object.keys(evaluation).length === 0 ? {} : { evaluation }),
   }
 }
 
@@ -78,6 +97,7 @@ export function formOf(job: Duplicated): JobForm {
   const own = new Set<string>(fields.map(([name]) => name))
   const more = Object.fromEntries(given.filter(([name]) => !own.has(name)))
   return {
+    ...emptyForm,
     model: job.base_model,
     datasetId: job.dataset_id,
     name: job.requested_name ?? '',
@@ -107,7 +127,8 @@ function cliOf({
 
 export function commandsOf(path: string, body: object, origin: string): Record<string, string> {
   const json = JSON.stringify(body, null, 2)
-  const cli = path === '/v1/train' ? { CLI: cliOf(body as TrainRequest) } : {}
+  // The command has no options for the evaluation.
+  const cli = path === '/v1/train' && !('evaluation' in body) ? { CLI: cliOf(body as TrainRequest) } : {}
   return {
     curl: `curl ${origin}${path} -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' -d ${quoted(json)}`,
     ...cli,

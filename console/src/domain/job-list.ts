@@ -18,7 +18,6 @@ const isFinal: Record<Status, boolean> = {
 }
 export const statuses = Object.keys(isFinal) as Status[]
 export const isOpen = (status: string) => !isFinal[status as Status]
-export const canResume = (status: string) => !isOpen(status) && status !== 'COMPLETED'
 
 /** The states of each group, as the service takes them. */
 const groups = {

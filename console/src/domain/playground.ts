@@ -120,7 +120,7 @@ export function samplingOf({ temperature, topP, maxTokens, seed }: Setup): Sampl
   return Object.fromEntries(
     given.map(([name, text]) => {
       const value = Number(text)
-      if (!Number.isFinite(value)) throw new Error(`${name} must be a number; it is "${text}".`)
+      if (!Number.isFinite(value)) throw new Error(`Write a number for “${name}”: “${text}” is none.`)
       return [name, value]
     }),
   )

@@ -1,7 +1,7 @@
-// Jobs of all accounts: those that hold a slot, those that are next, those that have failed.
+// Jobs of all accounts: those that hold a slot, those that are next, those that have failed; and other work that has failed.
 import { duration, parseTime } from '../domain/format.ts'
 import { Status, useNow, When } from '../ui/text.tsx'
-import type { OperatorJob } from './overview.ts'
+import type { FailedWork as Failed, OperatorJob } from './overview.ts'
 import { Table } from './table.tsx'
 
 type Jobs = { jobs: readonly OperatorJob[] }
@@ -13,7 +13,7 @@ const Name = ({ job_id: id, display_name: name }: OperatorJob) => (
   </span>
 )
 
-const Account = ({ account_id: id, account_name: name }: OperatorJob) => (
+const Account = ({ account_id: id, account_name: name }: Pick<OperatorJob, 'account_id' | 'account_name'>) => (
   <span className="roomy" title={id}>
     {name}
   </span>
@@ -75,6 +75,19 @@ export const Failures = ({ jobs }: Jobs) => (
       job.finished_at === null ? '–' : <When at={job.finished_at} />,
       <span className="nowrap">{job.status_reason?.replaceAll('_', ' ') ?? '–'}</span>,
       job.status_message ?? '–',
+    ])}
+  />
+)
+
+export const FailedWork = ({ work }: { work: readonly Failed[] }) => (
+  <Table
+    head={['Work', 'Account', 'Ended', 'Message']}
+    empty="No batch, evaluation or export has failed today (UTC)."
+    rows={work.map(({ id, summary, message, finished_at: at, ...of }) => [
+      <span title={id}>{summary}</span>,
+      <Account {...of} />,
+      <When at={at} />,
+      message ?? '–',
     ])}
   />
 )

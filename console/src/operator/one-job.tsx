@@ -82,10 +82,10 @@ function Shown({ job }: { job: JobRecord }) {
         rows={job.newest_events
           .filter(({ reason }) => reason !== 'checkpoint_committed')
           .slice(0, mostEvents)
-          .map(({ kind, status, reason, message, actor, at }) => [
+          .map(({ kind, status, reason, message, actor, actor_name: name, at }) => [
             status === null ? (reason ?? kind).replaceAll('_', ' ') : <Status status={status} />,
             message ?? '–',
-            actor,
+            <span title={actor}>{name ?? actor}</span>,
             <When at={at} />,
           ])}
       />

@@ -9,6 +9,7 @@ type AnswerOf<Operation> = Operation extends { responses: { 200: { content: { 'a
 
 export type Overview = AnswerOf<paths['/internal/v1/admin/overview']['get']>
 export type OperatorJob = Overview['holders'][number]
+export type FailedWork = Overview['failed_work'][number]
 export type JobRecord = AnswerOf<paths['/internal/v1/admin/jobs/{job_id}']['get']>
 export type Maintenance = NonNullable<Overview['maintenance']>
 type UsageAnswer = AnswerOf<paths['/internal/v1/admin/usage']['get']>

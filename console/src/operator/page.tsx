@@ -9,7 +9,7 @@ import { Figures } from '../ui/figures.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { Docs } from './docs.tsx'
-import { Failures, Holders, Next } from './jobs.tsx'
+import { FailedWork, Failures, Holders, Next } from './jobs.tsx'
 import { MaintenanceSwitch } from './maintenance.tsx'
 import { FindJob, OneJob, useAskedJob } from './one-job.tsx'
 import { readOverview, type Overview } from './overview.ts'
@@ -84,10 +84,11 @@ function TokenForm({ use, error }: { use: (token: string) => void; error: Error 
 const mostListed = 100
 
 function Sections({ overview, token }: { overview: Overview; token: string }) {
-  const { attempts, outbox, slots, reaped, failures, maintenance } = overview
+  const { attempts, outbox, slots, reaped, failures, failed_work: work, maintenance } = overview
   const asked = useAskedJob()
   const hits = reaped.reduce((sum, { count }) => sum + count, 0)
-  const failed = `${failures.length}${failures.length === mostListed ? ' or more' : ''}`
+  const isCut = failures.length === mostListed || work.length === mostListed
+  const failed = `${failures.length + work.length}${isCut ? ' or more' : ''}`
   return (
     <>
       {maintenance && <p className="notice warning">New work is stopped. {maintenance.message}</p>}
@@ -126,7 +127,10 @@ function Sections({ overview, token }: { overview: Overview; token: string }) {
           title="Failed today"
           docs={<Docs page="reliability" chapter="Why an attempt ended, and what follows" />}
         >
+          <h3>Jobs</h3>
           <Failures jobs={failures} />
+          <h3>Batches, evaluations and exports</h3>
+          <FailedWork work={work} />
         </Section>
         <Section title="Usage" docs={<Docs page="access" chapter="Admin routes" />}>
           <Usage token={token} />

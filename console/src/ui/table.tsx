@@ -1,4 +1,4 @@
-// A table of rows. On a narrow page each row is a card, and each cell names its column.
+// A table of rows. On a narrow page each row is a card, and each cell names its column, unless the rows are short.
 import type { ReactNode } from 'react'
 import { useRowChanges } from './row-changes.ts'
 
@@ -17,14 +17,16 @@ type Props<T> = {
   keyOf: (row: T) => string | number
   label?: string
   isDense?: boolean
+  /** Rows that fit a narrow page as they are, without their columns `medium` and `wide`. */
+  isShort?: boolean
   /** The last row, such as one of sums. */
   foot?: ReactNode
 }
 
-export function Table<T>({ columns, rows, keyOf, label, isDense = false, foot }: Props<T>) {
+export function Table<T>({ columns, rows, keyOf, label, isDense = false, isShort = false, foot }: Props<T>) {
   const shown = useRowChanges(rows, keyOf)
   return (
-    <table className={isDense ? 'list cards dense' : 'list cards'} aria-label={label}>
+    <table className={`list ${isShort ? '' : 'cards'} ${isDense ? 'dense' : ''}`} aria-label={label}>
       <thead>
         <tr>
           {columns.map(({ name, className }) =>

@@ -91,13 +91,15 @@ function FirstRows({ rows }: { rows: Row[] }) {
       <p className="quiet">
         As the trainer reads them; <mark>this</mark> is what it learns.
       </p>
-      <table className="list">
+      <table className="list cards">
         <Head columns={[['Line', 'number'], 'Input', 'Output']} />
         <tbody>
           {rows.map(
             ({ index, line, input, output, messages, chat_template: template, special_tokens: special, error }) => (
               <tr key={index}>
-                <td className="number">{line}</td>
+                <td className="number" data-name="Line">
+                  {line}
+                </td>
                 {messages ? (
                   <td colSpan={2}>
                     <Conversation messages={messages} />
@@ -105,11 +107,11 @@ function FirstRows({ rows }: { rows: Row[] }) {
                   </td>
                 ) : error === null ? (
                   <>
-                    <td className="text">
+                    <td className="text" data-name="Input">
                       {textOf(input)}
                       {special.length > 0 && <p className="quiet">Special tokens act here: {special.join(' ')}</p>}
                     </td>
-                    <td className="text">
+                    <td className="text" data-name="Output">
                       <mark>{textOf(output)}</mark>
                     </td>
                   </>

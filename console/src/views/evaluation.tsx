@@ -24,6 +24,7 @@ import { ScoreBars } from '../ui/score-bars.tsx'
 import { Answer, Empty, Failure } from '../ui/states.tsx'
 import { Status, When } from '../ui/text.tsx'
 import { toast } from '../ui/toast.tsx'
+import { Warnings } from '../ui/warnings.tsx'
 import { DatasetLink } from './dataset-link.tsx'
 import { Output } from './job-evaluation.tsx'
 
@@ -50,7 +51,7 @@ function EvaluationPage({ evaluation }: { evaluation: ModelEvaluation }) {
   const mayAsk = useMay('inference')
   const { modelName, datasetName } = useNames()
   const isOpen = isOpenEvaluation(evaluation)
-  const { id, models, dataset_id: data, rows, message } = evaluation
+  const { id, models, dataset_id: data, rows, skipped_rows: skipped, message, warnings = [] } = evaluation
   const cancel = useMutation({
     mutationFn: () => api.POST('/v1/evaluations/{id}/cancel', { params: { path: { id } } }),
     onSuccess: () => toast('Cancelled the evaluation'),
@@ -62,7 +63,7 @@ function EvaluationPage({ evaluation }: { evaluation: ModelEvaluation }) {
         <h1 title={models.join(', ')}>{models.map(modelName).join(', ')}</h1>
         <div className="buttons">
           {mayAsk && (
-            <Link className="button" href={`/evaluations?new=1&models=${models.map(encodeURIComponent).join(',')}`}>
+            <Link className="button" href={`/evaluations?new=1&from=${id}`}>
               Duplicate
             </Link>
           )}
@@ -77,12 +78,14 @@ function EvaluationPage({ evaluation }: { evaluation: ModelEvaluation }) {
       <Figures
         figures={[
           ['Rows', rows === null ? '–' : count(rows)],
+          ...(skipped ? [['Left out', count(skipped)] as const] : []),
           ['Status', <Status status={evaluation.status} />],
           ['Data set', <DatasetLink id={data} name={datasetName(data)} />],
           ['Created', <When at={evaluation.created_at} as="age" />],
         ]}
       />
       {message !== null && <p className={isOpen ? 'notice' : 'notice failure'}>{message}</p>}
+      <Warnings warnings={warnings} />
       {evaluation.summary ? (
         <Summary evaluation={evaluation} />
       ) : (

@@ -6,7 +6,7 @@ import type { Job } from '../api/job.ts'
 import { refreshJobs } from '../api/jobs.ts'
 import { useMay } from '../api/session.ts'
 import { count } from '../domain/format.ts'
-import { canResume, isOpen } from '../domain/job-list.ts'
+import { isOpen } from '../domain/job-list.ts'
 import { Confirm } from '../ui/confirm.tsx'
 import { Link } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
@@ -90,7 +90,7 @@ export function JobActions({ job }: { job: Job }) {
             Export
           </button>
         )}
-        {mayTrain && canResume(status) && (
+        {mayTrain && job.resumable && (
           <button type="button" disabled={resume.isPending} onClick={() => resume.mutate()}>
             Resume
           </button>

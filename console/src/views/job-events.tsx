@@ -1,4 +1,3 @@
-import { useActorNames } from '../api/account.ts'
 import type { JobEvent } from '../api/job.ts'
 import { runsOf, stays } from '../domain/history.ts'
 import { duration } from '../domain/format.ts'
@@ -32,7 +31,6 @@ export function StateWalk({ events, isOpen }: { events: JobEvent[]; isOpen: bool
 }
 
 export function JobEvents({ events }: { events: JobEvent[] }) {
-  const actorName = useActorNames()
   if (events.length === 0) return <Empty>Nothing has happened yet.</Empty>
   return (
     <Table
@@ -53,7 +51,7 @@ export function JobEvents({ events }: { events: JobEvent[] }) {
           ),
         },
         { name: 'Attempt', className: 'number', cell: ({ attempt }) => attempt ?? '–' },
-        { name: 'By', cell: ({ actor }) => <span title={actorName(actor).id}>{actorName(actor).name}</span> },
+        { name: 'By', cell: ({ actor, actor_name: name }) => <span title={actor}>{name ?? actor}</span> },
         { name: 'When', className: 'nowrap', cell: ({ at }) => <When at={at} /> },
       ]}
     />

@@ -44,10 +44,10 @@ export function JobFilters({ filter, change, jobs, found }: Props) {
             Clear the filter
           </button>
         )}
-        <p className="quiet found" role="status">
-          {found}
-        </p>
       </div>
+      <p className="quiet found" role="status">
+        {found}
+      </p>
     </form>
   )
 }

@@ -153,16 +153,4 @@ export function JobReason({ job }: { job: Job }) {
   )
 }
 
-/** What of the request has no effect, or was done in another way. */
-export function JobWarnings({ warnings }: Pick<Job, 'warnings'>) {
-  if (warnings.length === 0) return null
-  return (
-    <ul className="notice warning" aria-label="About the request">
-      {warnings.map((warning) => (
-        <li key={warning}>{warning}</li>
-      ))}
-    </ul>
-  )
-}
-
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { allJobs } from '../api/job-list.ts'
 import type { JobBrief } from '../api/job.ts'
-import { canResume, isOpen, type JobsQuery, type Selection } from '../domain/job-list.ts'
+import { isOpen, type JobsQuery, type Selection } from '../domain/job-list.ts'
 import { count } from '../domain/format.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Link } from '../ui/router.tsx'
@@ -22,7 +22,10 @@ type Props = {
 }
 
 type Action = 'cancel' | 'resume'
-const fits = { cancel: isOpen, resume: canResume } satisfies Record<Action, (status: string) => boolean>
+const fits = {
+  cancel: ({ status }) => isOpen(status),
+  resume: ({ resumable }) => resumable,
+} satisfies Record<Action, (job: JobBrief) => boolean>
 
 const mostCompared = 8
 
@@ -31,7 +34,7 @@ export function JobSelection({ selected, jobs, hasMore, query, mayTrain, select 
   const chosen = selected === 'all' ? jobs : jobs.filter(({ job_id: id }) => selected.has(id))
   if (chosen.length === 0) return null
   const isAll = selected === 'all' && hasMore
-  const number = (act: Action) => chosen.filter(({ status }) => fits[act](status)).length
+  const number = (act: Action) => chosen.filter(fits[act]).length
   const said = (act: Action) => (isAll ? 'all' : count(number(act)))
   return (
     <div className="selection" role="group" aria-label="Selected jobs">
@@ -66,7 +69,7 @@ export function JobSelection({ selected, jobs, hasMore, query, mayTrain, select 
 }
 
 function Act({ action, jobs, close }: { action: Action; jobs: readonly JobBrief[]; close: () => void }) {
-  const fitting = jobs.filter(({ status }) => fits[action](status))
+  const fitting = jobs.filter(fits[action])
   return action === 'cancel' ? <CancelJobs jobs={fitting} close={close} /> : <ResumeJobs jobs={fitting} close={close} />
 }
 
@@ -83,7 +86,7 @@ function ActOnAll({ action, query, close }: { action: Action; query: JobsQuery; 
         {all.error ? <Failure error={all.error} /> : <Loading what="the jobs of the filter" />}
       </Dialog>
     )
-  if (!all.data.some(({ status }) => fits[action](status)))
+  if (!all.data.some(fits[action]))
     return (
       <Dialog title={action === 'cancel' ? 'Nothing to cancel' : 'Nothing to resume'} close={close}>
         <p>{action === 'cancel' ? 'No job of the filter is open.' : 'No job of the filter can be resumed.'}</p>

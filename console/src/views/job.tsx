@@ -10,6 +10,7 @@ import { Link, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer } from '../ui/states.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { Status } from '../ui/text.tsx'
+import { Warnings } from '../ui/warnings.tsx'
 import { JobActions } from './job-actions.tsx'
 import { JobAttempts } from './job-attempts.tsx'
 import { JobCheckpoints } from './job-checkpoints.tsx'
@@ -18,7 +19,7 @@ import { JobEstimate } from './job-estimate.tsx'
 import { JobEvaluation } from './job-evaluation.tsx'
 import { JobEvents, StateWalk } from './job-events.tsx'
 import { JobFacts } from './job-facts.tsx'
-import { JobFigures, JobReason, JobStrip, JobWarnings, plannedSteps } from './job-head.tsx'
+import { JobFigures, JobReason, JobStrip, plannedSteps } from './job-head.tsx'
 import { JobLog } from './job-log.tsx'
 
 export function JobView({ id }: { id: number }) {
@@ -65,7 +66,7 @@ function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
       </div>
       <JobStrip job={job} />
       <JobReason job={job} />
-      <JobWarnings warnings={job.warnings} />
+      <Warnings warnings={job.warnings} />
       <JobFigures job={job} metrics={metrics.data ?? []} />
       <Answer query={metrics} what="the curve">
         {(known) =>

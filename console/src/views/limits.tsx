@@ -18,6 +18,7 @@ export function Limits() {
             <Table
               label="Limits"
               isDense
+              isShort
               rows={all}
               keyOf={({ name }) => name}
               columns={[
@@ -27,12 +28,12 @@ export function Limits() {
                   className: 'number',
                   cell: ({ name, title, used, limit }) => (
                     <>
-                      {shownBy(name)(used)} <meter max={limit} value={used} aria-label={title} />
+                      {shownBy(name)(used)} <span className="quiet">of {shownBy(name)(limit)}</span>{' '}
+                      <meter max={limit} value={used} aria-label={title} />
                     </>
                   ),
                 },
-                { name: 'At most', className: 'number', cell: ({ name, limit }) => shownBy(name)(limit) },
-                { name: 'Left', className: 'number', cell: ({ name, left }) => shownBy(name)(left) },
+                { name: 'Left', className: 'number medium', cell: ({ name, left }) => shownBy(name)(left) },
                 {
                   name: 'When it is full',
                   className: 'wide',

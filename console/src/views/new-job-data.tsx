@@ -2,6 +2,7 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import { columnsQuery, datasetsQuery, type Report } from '../api/data.ts'
+import { useMay } from '../api/session.ts'
 import { bytes, count, short } from '../domain/format.ts'
 import type { JobForm } from '../domain/job-form.ts'
 import { Card } from '../ui/card.tsx'
@@ -40,18 +41,22 @@ function Checked({ report, form, change }: CheckedProps) {
   const tokens = report.token_length
   const id = report.dataset_id
   const known = useQuery(datasetsQuery).data?.datasets.find(({ dataset_id: each }) => each === id)
-  const columns = useQuery(columnsQuery(id, null)).data?.columns ?? []
+  const mayStore = useMay('data')
+  const { data: asIs, isPending } = useQuery(columnsQuery(id, null))
   // The choice of columns mends all rows at once, so their reasons would only be in its way.
-  const canChooseColumns = bad === rows && columns.length > 0
+  const canChooseColumns =
+    state === 'invalid' && bad === rows && mayStore && (isPending || (asIs?.columns ?? []).length > 0)
   return (
     <>
       <p className="checked">
         <strong title={id}>{known?.file_name ?? short(id)}</strong>
-        <span role="status" className={state === 'valid' ? 'status done' : 'status failed'}>
-          {state === 'valid' && '● Every row can be read'}
-          {state === 'invalid' && `✕ ${count(bad)} ${bad === 1 ? 'row' : 'rows'} cannot be read`}
-          {state === 'empty' && '✕ There are no rows'}
-        </span>
+        {!canChooseColumns && (
+          <span role="status" className={state === 'valid' ? 'status done' : 'status failed'}>
+            {state === 'valid' && '● Every row can be read'}
+            {state === 'invalid' && `✕ ${count(bad)} ${bad === 1 ? 'row' : 'rows'} cannot be read`}
+            {state === 'empty' && '✕ There are no rows'}
+          </span>
+        )}
         <span className="quiet">
           {count(rows)} rows · {bytes(report.bytes)}
           {tokens && ` · median row ${tokens.input.p50} tokens in, ${tokens.output.p50} out`}

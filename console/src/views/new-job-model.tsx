@@ -54,6 +54,7 @@ export function ModelPart({ form, change, choose }: Props & { choose: (model: st
         </Field>
       </Card>
       <Training form={form} change={change} recommended={bases.find(({ id }) => id === form.model)?.recommended_args} />
+      <Evaluation form={form} change={change} />
     </>
   )
 }
@@ -113,6 +114,43 @@ function Training({ form, change, recommended }: TrainingProps) {
         <Field id="more" label="Further arguments, as JSON">
           <textarea id="more" rows={2} value={form.more} onChange={(event) => change({ more: event.target.value })} />
         </Field>
+      </details>
+    </Card>
+  )
+}
+
+/** After the training, the model and its base answer rows that were set aside. */
+function Evaluation({ form: { evaluationRows: rows, evaluationTokens: tokens }, change }: Props) {
+  return (
+    <Card title="Evaluation">
+      <p className="quiet lead">
+        After the training, the tuned model and its base answer rows that were set aside. Fewer rows and shorter answers
+        take less time.
+      </p>
+      <details open={rows !== '' || tokens !== ''}>
+        <summary>Limits of the evaluation</summary>
+        <div className="columns">
+          <Field id="evaluation-rows" label="Rows at most" hint="all that were set aside, unless you limit them">
+            <input
+              id="evaluation-rows"
+              type="number"
+              min={1}
+              max={2000}
+              value={rows}
+              onChange={({ target }) => change({ evaluationRows: target.value })}
+            />
+          </Field>
+          <Field id="evaluation-tokens" label="Tokens of an answer at most" hint="chosen by the expected answers">
+            <input
+              id="evaluation-tokens"
+              type="number"
+              min={1}
+              max={4096}
+              value={tokens}
+              onChange={({ target }) => change({ evaluationTokens: target.value })}
+            />
+          </Field>
+        </div>
       </details>
     </Card>
   )

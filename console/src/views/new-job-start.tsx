@@ -1,6 +1,6 @@
 // What a new job will take, and its start.
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { api } from '../api/client.ts'
 import { ApiError } from '../api/errors.ts'
 import { forgetDraft } from '../api/job-draft.ts'
@@ -19,6 +19,8 @@ type Props = {
   request: { value?: TrainRequest; problem?: string }
   /** What the form still lacks; null when the job can be submitted. */
   missing: string | null
+  /** What is told before the start. */
+  children?: ReactNode
 }
 
 /** Submits the request. A repeat after a lost answer gives the same job: one key stands for one content. */
@@ -38,11 +40,12 @@ export function useSubmit(body: string) {
   })
 }
 
-export function StartPart({ request, missing, submit }: Props & { submit: ReturnType<typeof useSubmit> }) {
+export function StartPart({ request, missing, submit, children }: Props & { submit: ReturnType<typeof useSubmit> }) {
   const { error } = submit
   return (
     <Card title="Start">
       {missing !== null && <p className="quiet">{missing}</p>}
+      {missing === null && children}
       {missing === null && request.value && <Estimate request={request.value} />}
       {request.problem && <p className="notice failure">{request.problem}</p>}
       {error && <Failure error={error} />}

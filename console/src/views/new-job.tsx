@@ -13,6 +13,7 @@ import { Choice } from '../ui/labelled.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
 import { useLocation, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
+import { LearnedForm } from './learned-form.tsx'
 import { DataPart } from './new-job-data.tsx'
 import { ModelPart } from './new-job-model.tsx'
 import { StartPart, useSubmit } from './new-job-start.tsx'
@@ -119,7 +120,9 @@ function JobFormView({ from, start, model }: FormProps) {
         <ModelPart form={form} change={change} choose={chooseModel} />
       </div>
       <div className="beside">
-        <StartPart request={request} missing={missing} submit={submit} />
+        <StartPart request={request} missing={missing} submit={submit}>
+          <LearnedForm form={report.data?.form ?? null} modelId={form.model} />
+        </StartPart>
       </div>
     </form>
   )
@@ -141,7 +144,7 @@ function missingOf(form: JobForm, report: UseQueryResult<Report | null>): string
   if (state === 'empty') return 'The data set has no rows.'
   if (state === 'invalid' && !(form.skipsBadRows && skippable)) {
     if (skippable) return 'Some rows are bad: mend the file, or leave them out.'
-    return bad === rows ? 'No row can be read yet: choose the columns, or mend the file.' : 'Mend the data first.'
+    return bad === rows ? 'Choose the columns that hold the rows, or mend the file.' : 'Mend the data first.'
   }
   return form.model === '' ? 'Choose a model.' : null
 }

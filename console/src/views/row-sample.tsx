@@ -7,7 +7,7 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.str
 
 export function RowSample({ rows }: { rows: readonly Row[] }) {
   return (
-    <table className="list dense sample">
+    <table className="list cards dense sample">
       <thead>
         <tr>
           <th scope="col">Input</th>
@@ -17,8 +17,12 @@ export function RowSample({ rows }: { rows: readonly Row[] }) {
       <tbody>
         {rows.map((row) => (
           <tr key={row.index}>
-            <td className="text">{inputOf(row) || <span className="quiet">none</span>}</td>
-            <td className="text">{outputOf(row)}</td>
+            <td className="text" data-name="Input">
+              {inputOf(row) || <span className="quiet">none</span>}
+            </td>
+            <td className="text" data-name="Output">
+              {outputOf(row)}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -1,6 +1,13 @@
 // What the account has used, by day and by model, and what its limits leave.
 import { useQuery } from '@tanstack/react-query'
-import { usageQuery, useGroupNames, type Usage, type UsageGroup, type Used } from '../api/account.ts'
+import {
+  trainingUsageQuery,
+  usageQuery,
+  useGroupNames,
+  type Usage,
+  type UsageGroup,
+  type Used,
+} from '../api/account.ts'
 import { count, duration, money } from '../domain/format.ts'
 import { lastDays } from '../domain/usage-bars.ts'
 import { Figures } from '../ui/figures.tsx'
@@ -36,7 +43,7 @@ export function UsageView() {
         {({ rows, currency }) =>
           rows.length === 0 ? (
             <Empty>
-              <p>Nothing was used in these days. Prompts and trainings appear here within a minute.</p>
+              <p>Nothing was counted in these days. Prompts appear here within a minute, trainings when they end.</p>
             </Empty>
           ) : (
             <>
@@ -46,6 +53,7 @@ export function UsageView() {
           )
         }
       </Answer>
+      <Running from={from} />
       <Tabs
         label="Show"
         value={group}
@@ -59,6 +67,19 @@ export function UsageView() {
       <AttemptCosts from={from} />
       <Limits />
     </>
+  )
+}
+
+/** The sums hold the time of attempts that have ended. */
+function Running({ from }: { from: string }) {
+  const running = useQuery(trainingUsageQuery(from, '')).data?.find(({ cause }) => cause === null)
+  if (!running) return null
+  const { attempts, training_seconds: time, gpu_seconds: gpu } = running
+  return (
+    <p className="quiet">
+      Not counted yet: {attempts === 1 ? 'a training' : `${count(attempts)} trainings`} still running, with{' '}
+      {duration(time.allocated)} so far{gpu.allocated > 0 && ` (${duration(gpu.allocated)} of GPUs)`}.
+    </p>
   )
 }
 

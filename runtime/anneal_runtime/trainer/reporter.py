@@ -107,7 +107,10 @@ class Reporter:
 
 
 class ProgressClock:
-    """Seconds per step, smoothed, for the time that remains. Kept in checkpoints, so that a resume starts informed."""
+    """Seconds per step, smoothed, for the time that remains. Kept in checkpoints, so that a resume starts informed.
+
+    The first reading of a program holds the slow first step. It is the rate only while nothing better is known.
+    """
 
     WEIGHT_OF_NEW = 0.3
 
@@ -118,6 +121,8 @@ class ProgressClock:
         self.seconds_aside = 0.0
         self._since = time.perf_counter()
         self._steps = self._tokens = 0
+        self._readings = 0
+        self._began_informed = seconds_per_step is not None
 
     def step_done(self, token_count: int) -> None:
         self._steps += 1
@@ -142,6 +147,10 @@ class ProgressClock:
         latest = elapsed / max(self._steps, 1)
         self.tokens_per_second = self._tokens / elapsed if elapsed > 0 else 0.0
         self._since, self._steps, self._tokens = now, 0, 0
+        self._readings += 1
         old = self.seconds_per_step
-        self.seconds_per_step = latest if old is None else old + self.WEIGHT_OF_NEW * (latest - old)
+        if old is None or (self._readings == 2 and not self._began_informed):
+            self.seconds_per_step = latest
+        elif self._readings > 1:
+            self.seconds_per_step = old + self.WEIGHT_OF_NEW * (latest - old)
         return latest

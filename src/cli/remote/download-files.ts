@@ -16,6 +16,8 @@ type DownloadOptions = {
   folder: string
   /** Asks the service again, because links expire. */
   linksOf: () => Promise<LinkedFile[]>
+  /** Whether the file that is there is an earlier one, which the new one replaces. Other files are left as they are. */
+  isEarlier?: (there: DownloadedFile) => boolean
   say: (line: string) => void
   signal: AbortSignal
 }
@@ -24,10 +26,16 @@ const mostTries = 5
 const pauseMs = 1000
 
 /** @throws CommandError when a file cannot be had whole, or another file of its name is there */
-export async function downloadFiles({ folder, linksOf, say, signal }: DownloadOptions): Promise<DownloadedFile[]> {
+export async function downloadFiles({
+  folder,
+  linksOf,
+  isEarlier = () => false,
+  say,
+  signal,
+}: DownloadOptions): Promise<DownloadedFile[]> {
   const files = (await linksOf()).map((file) => ({ ...file, path: pathIn(folder, file.name) }))
   for (const [index, { url, ...file }] of files.entries()) {
-    if (await isThere(file)) say(`${file.name} is there already.`)
+    if (await isThere(file, isEarlier)) say(`${file.name} is there already.`)
     else {
       say(`${file.name}, ${file.sizeBytes} bytes (${index + 1} of ${files.length})`)
       await download(file, { url, linksOf, signal })
@@ -97,9 +105,11 @@ async function open(
 /** Errors of the disk have a path; errors of the network have none. */
 const isFromDisk = (error: unknown) => (error as NodeJS.ErrnoException).path !== undefined
 
-async function isThere({ path, name, sha256, sizeBytes }: DownloadedFile): Promise<boolean> {
+async function isThere(file: DownloadedFile, isEarlier: (there: DownloadedFile) => boolean): Promise<boolean> {
+  const { path, name, sha256, sizeBytes } = file
   if (!statSync(path, { throwIfNoEntry: false })) return false
   if (sizeOf(path) === sizeBytes && (await hashOf(path)) === sha256) return true
+  if (isEarlier(file)) return false
   throw new CommandError(`${path} is another file than ${name} of this model. Choose an empty folder.`)
 }
 

@@ -1,4 +1,5 @@
 // The files of a tuned model: `anneal models download` and `anneal models export`.
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { invocationDir } from '../../../tools/paths.mjs'
@@ -39,6 +40,8 @@ export async function printOrDownload(
       first = null
       return links
     },
+    // A card is written anew when the scores have changed. It names the id of its model.
+    isEarlier: ({ name, path }) => name === 'README.md' && readFileSync(path, 'utf8').includes(modelName),
     say: (line) => (isJson ? undefined : console.error(line)),
     signal,
   })

@@ -43,7 +43,9 @@ function describeStep({ step, loss, iter_time, remaining_time }: TrainingStep): 
   const totalSteps = step + (iter_time > 0 ? remaining_time / iter_time : 0)
   const filled = Math.round(Math.min(step / totalSteps, 1) * barWidth)
   const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
-  return `         ${bar} step ${step}  loss ${loss.toFixed(3)}  ${Math.round(remaining_time)} s left`
+  // The first step is slower than the others.
+  const left = step > 1 ? `  ${Math.round(remaining_time)} s left` : ''
+  return `         ${bar} step ${step}  loss ${loss.toFixed(3)}${left}`
 }
 
 function seconds(ms: number): string {

@@ -1,6 +1,7 @@
 // The list of jobs for pages that ask again and again: few figures of each job, filters, and a tag that spares the body.
 import { jobDisplayName } from '../../domain/display-name.ts'
 import { wireTime } from '../../domain/timestamps.ts'
+import { hasResumeLeft, isFailedByData } from '../../domain/training-job.ts'
 import type { JobBriefFilter } from '../../repositories/job-briefs.ts'
 import { findJobBriefs, listJobBriefs, type JobBrief as FoundBrief } from '../../services/training-jobs/list-briefs.ts'
 import { defineRoute } from '../kit/route.ts'
@@ -67,6 +68,7 @@ const briefOf = (job: FoundBrief): JobBrief => ({
   started_at: timeOrNull(job.startedAt),
   finished_at: timeOrNull(job.finishedAt),
   resume_count: job.resumeCount,
+  resumable: hasResumeLeft(job) && !isFailedByData(job),
   queue: queueOnWire(job.queue),
   progress: progressOnWire(job.progress),
   losses: (job.losses ?? []).map(rounded),

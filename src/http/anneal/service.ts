@@ -1,6 +1,6 @@
 // Routes without a key: health checks, the version, and the OpenAPI document.
 import { checkReadiness } from '../../services/health/check-readiness.ts'
-import { defineRoute, type Route } from '../kit/route.ts'
+import { defineRoute, ignoringUnknownQueries, type Route } from '../kit/route.ts'
 import { openApiDocument } from '../kit/openapi.ts'
 import { toOpenApi30 } from '../kit/openapi-3.0.ts'
 import type { ErrorFormat } from '../kit/problem.ts'
@@ -9,7 +9,8 @@ import { sentEvents } from './schemas/webhooks.ts'
 
 const ok = { status: 'ok' as const }
 
-export const healthRoutes = [
+/** Probes may send what they like. */
+export const healthRoutes = ignoringUnknownQueries([
   defineRoute({
     name: 'healthz',
     chapter: 'Service',
@@ -33,7 +34,7 @@ export const healthRoutes = [
       return ok
     },
   }),
-]
+])
 
 export const chapters = [
   ['OpenAI', 'The API of OpenAI, for its clients'],
@@ -60,20 +61,23 @@ export function openApiOf(others: readonly Route[], described: Described) {
 export function selfDescription(others: readonly Route[], described: Described) {
   const { version } = described
   const self: Route[] = [
-    defineRoute({
-      name: 'version',
-      chapter: 'Service',
-      method: 'get',
-      path: '/v1/version',
-      summary: 'Get the version of this service and its routes',
-      access: 'none',
-      response: Version,
-      handle: () => ({
-        api: all.map(({ name, path }) => ({ name, path })),
-        server: version,
-        client: 'lamini 2.1 to 3.2',
+    // The old platform has this route, too.
+    ...ignoringUnknownQueries([
+      defineRoute({
+        name: 'version',
+        chapter: 'Service',
+        method: 'get',
+        path: '/v1/version',
+        summary: 'Get the version of this service and its routes',
+        access: 'none',
+        response: Version,
+        handle: () => ({
+          api: all.map(({ name, path }) => ({ name, path })),
+          server: version,
+          client: 'lamini 2.1 to 3.2',
+        }),
       }),
-    }),
+    ]),
     defineRoute({
       name: 'openapi',
       chapter: 'Service',

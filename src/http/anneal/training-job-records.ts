@@ -2,7 +2,7 @@
 import type { AttemptLedger } from '../../domain/attempt-ledger.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listAttempts, type CountedAttempt } from '../../services/training-jobs/list-attempts.ts'
-import { listJobEvents } from '../../services/training-jobs/list-events.ts'
+import { listJobEvents, type NamedEvent } from '../../services/training-jobs/list-events.ts'
 import { listMetrics } from '../../services/training-jobs/list-metrics.ts'
 import { readTensorBoardFile } from '../../services/training-jobs/tensorboard-file.ts'
 import { readSkippedRows } from '../../services/training-jobs/read-skipped-rows.ts'
@@ -27,6 +27,12 @@ const defaultMetricCount = 1000
 const defaultLogBytes = 64 * 1024
 
 const timeOrNull = (date: Date | null) => date && wireTime(date)
+
+export const eventOnWire = ({ at, actorName, ...event }: NamedEvent) => ({
+  ...event,
+  at: wireTime(at),
+  actor_name: actorName,
+})
 
 export const trainingJobRecordRoutes = [
   defineRoute({
@@ -76,7 +82,7 @@ export const trainingJobRecordRoutes = [
       const input = { jobId, ...query, limit: query.limit ?? defaultPageSize }
       const { events, next } = await listJobEvents({ ctx, input })
       if (next !== null) setHeader('Link', linkToNext(`/v1/train/jobs/${jobId}/events`, { ...query, after: next }))
-      return { events: events.map((event) => ({ ...event, at: wireTime(event.at) })), next }
+      return { events: events.map(eventOnWire), next }
     },
   }),
   defineRoute({

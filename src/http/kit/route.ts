@@ -1,6 +1,6 @@
 // The definition of a route. The Express handlers, the OpenAPI document and the Allow headers are derived from it.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Scope } from '../../domain/scopes.ts'
 import type { AdminCtx, Ctx, OpenCtx, PodCtx } from '../../services/context.ts'
 import type { Idempotency } from '../../services/idempotency.ts'
@@ -115,8 +115,18 @@ export function defineRoute<
   const M extends Method = Method,
   const Path extends string = string,
 >(definition: Definition<A, P, Q, B, R, M, Path> & ScopeOf<A>): TypedRoute<M, Path, Q, B, R> {
-  return definition as unknown as TypedRoute<M, Path, Q, B, R>
+  return { query: noQuery, ...definition } as unknown as TypedRoute<M, Path, Q, B, R>
 }
+
+/** A route without a schema of its query takes no parameter: one that does nothing is refused. */
+const noQuery = z.strictObject({})
+
+/** The same routes for clients that may send parameters which nobody knows. */
+export const ignoringUnknownQueries = <R extends Route>(routes: readonly R[]): R[] =>
+  routes.map((route) => {
+    const { query, ...others } = route
+    return query === noQuery ? (others as R) : route
+  })
 
 /** Names the chapter of the routes that name none. */
 export const inChapter = <R extends Route>(chapter: string, routes: readonly R[]): R[] =>

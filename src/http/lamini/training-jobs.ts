@@ -6,7 +6,7 @@ import { describeTrainingJobs } from '../../services/training-jobs/describe.ts'
 import { getEvaluation } from '../../services/training-jobs/get-evaluation.ts'
 import { getTrainingJob, jobNotFound } from '../../services/training-jobs/get.ts'
 import { encodeJobCursor, listTrainingJobs } from '../../services/training-jobs/list.ts'
-import { resumeTrainingJob } from '../../services/training-jobs/resume.ts'
+import { mayResume, resumeTrainingJob } from '../../services/training-jobs/resume.ts'
 import { linkToNext } from '../kit/respond.ts'
 import { defineRoute } from '../kit/route.ts'
 import { Job, JobList, type JobSummary } from './schemas/job-resource.ts'
@@ -76,6 +76,7 @@ export const trainingJobRoutes = [
         history,
         status_reason: job.statusReason,
         status_message: job.statusMessage,
+        resumable: await mayResume(ctx, job),
         warnings: warningsOf(job),
       }
     },

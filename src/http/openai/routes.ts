@@ -1,6 +1,4 @@
 // OpenAI's API under /openai/v1, translated to our services and back. docs/openai.md has the mapping.
-import { z } from 'zod'
-import type { Route } from '../kit/route.ts'
 import { batchRoutes } from './batches.ts'
 import { chatRoutes } from './chat.ts'
 import { completionRoutes } from './completions.ts'
@@ -17,12 +15,6 @@ import { uploadRoutes } from './uploads.ts'
 
 const base = '/openai/v1/'
 
-/** Refuses query parameters, as bodies refuse unknown fields. Routes with parameters have strict schemas of their own. */
-const withStrictQuery = <R extends Route>(route: R): R => ({
-  ...route,
-  query: route.query ?? z.strictObject({}),
-})
-
 export const openAiRoutes = [
   ...modelRoutes,
   ...chatRoutes,
@@ -37,7 +29,7 @@ export const openAiRoutes = [
   ...fineTuningJobRoutes,
   ...fineTuningRecordRoutes,
   ...graderRoutes,
-].map(withStrictQuery)
+]
 
 /** The newest clients of the old platform ask for OpenAI's API here. */
 export const openAiAliases = { '/inf/': base }

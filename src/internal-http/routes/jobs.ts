@@ -1,6 +1,5 @@
 // The training jobs of every account. A key with the scope admin sees those of its own.
-import { wireTime } from '../../domain/timestamps.ts'
-import { attemptOf } from '../../http/anneal/training-job-records.ts'
+import { attemptOf, eventOnWire } from '../../http/anneal/training-job-records.ts'
 import { defineRoute } from '../../http/kit/route.ts'
 import { JobPath } from '../../http/lamini/schemas/training-job.ts'
 import { summaryOf } from '../../http/lamini/training-job-summary.ts'
@@ -40,7 +39,7 @@ export const jobRoutes = [
         status_reason: job.statusReason,
         status_message: job.statusMessage,
         newest_attempts: attempts.map(attemptOf),
-        newest_events: events.map((event) => ({ ...event, at: wireTime(event.at) })),
+        newest_events: events.map(eventOnWire),
       }
     },
   }),

@@ -30,6 +30,12 @@ export const overviewRoutes = [
         holders: jobs.holders.map(operatorJobOf),
         next: jobs.next.map(operatorJobOf),
         failures: jobs.failures.map(operatorJobOf),
+        failed_work: jobs.failedWork.map(({ accountId, accountName, finishedAt, ...work }) => ({
+          ...work,
+          account_id: accountId,
+          account_name: accountName,
+          finished_at: wireTime(finishedAt),
+        })),
         queues: queues.map(({ accountId, waitingSeconds, ...queue }) => ({
           account_id: accountId,
           ...queue,

@@ -23,7 +23,7 @@ export const AccountPath = z.object({ account_id: Uuid })
 export const KeyPath = ApiKeyPath
 export const NewAccount = z.object({ name: Name, priority: z.enum(priorities).nullish() })
 export const AccountPriority = z.object({ priority: z.enum(priorities) })
-export const AccountQuery = z.object({ after: nullable(queryText().pipe(Uuid)), limit })
+export const AccountQuery = z.strictObject({ after: nullable(queryText().pipe(Uuid)), limit })
 export const KeyQuery = z.strictObject({ account_id: nullable(queryText().pipe(Uuid)), ...keyPage })
 export const NewKey = z.object({ account_id: nullable(Uuid), ...NewApiKey.shape })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AttemptList, JobEvent } from '../../http/anneal/schemas/training-job-records.ts'
+import { AttemptList, ListedEvent } from '../../http/anneal/schemas/training-job-records.ts'
 import { queryInt, queryText } from '../../http/kit/params.ts'
 import { JobSummary } from '../../http/lamini/schemas/job-resource.ts'
 import { JobListQuery as UserJobListQuery, Status, Time } from '../../http/lamini/schemas/training-job.ts'
@@ -40,5 +40,5 @@ export const OperatorJobRecord = z.object({
   status_reason: z.string().nullable(),
   status_message: z.string().nullable(),
   newest_attempts: AttemptList.shape.attempts,
-  newest_events: z.array(JobEvent),
+  newest_events: z.array(ListedEvent),
 })

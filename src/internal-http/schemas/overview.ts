@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { workKinds } from '../../domain/durable-work.ts'
 import { Time } from '../../http/lamini/schemas/training-job.ts'
 import { OperatorJob } from './jobs.ts'
 import { ShownMaintenance } from './maintenance.ts'
@@ -12,6 +13,17 @@ export const OverviewAnswer = z.object({
   holders: z.array(OperatorJob),
   next: z.array(OperatorJob),
   failures: z.array(OperatorJob),
+  failed_work: z.array(
+    z.object({
+      kind: z.enum(workKinds),
+      id: z.string(),
+      summary: z.string(),
+      account_id: z.string(),
+      account_name: z.string(),
+      message: z.string().nullable(),
+      finished_at: Time,
+    }),
+  ),
   queues: z.array(
     z.object({
       account_id: z.string(),

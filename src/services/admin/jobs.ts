@@ -1,10 +1,11 @@
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
-import type { JobEvent, TrainingJob } from '../../domain/training-job.ts'
+import type { TrainingJob } from '../../domain/training-job.ts'
 import type { OperatorJob } from '../../repositories/operator-views.ts'
 import type { AdminCtx, Ctx } from '../context.ts'
 import { describeTrainingJobs, type DescribedJob } from '../training-jobs/describe.ts'
 import { findTrainingJob, jobNotFound } from '../training-jobs/get.ts'
 import { listAttempts, type CountedAttempt } from '../training-jobs/list-attempts.ts'
+import { withNames, type NamedEvent } from '../training-jobs/list-events.ts'
 import { findAccount } from './accounts.ts'
 
 const shownAttempts = 20
@@ -37,7 +38,7 @@ type JobRecord = {
   details: DescribedJob
   /** The newest ones, newest first. */
   attempts: CountedAttempt[]
-  events: JobEvent[]
+  events: NamedEvent[]
 }
 
 /** One job with its newest attempts and events. @throws ServiceError not_found, for another account's job too */
@@ -58,7 +59,7 @@ export async function getJob({
   ])
   const details = described.get(jobId)
   if (!details) throw jobNotFound(jobId)
-  return { ctx, job, row, details, attempts, events }
+  return { ctx, job, row, details, attempts, events: await withNames(admin, events) }
 }
 
 async function findJob({ deps, accountId }: AdminCtx, jobId: number): Promise<OperatorJob> {

@@ -1,7 +1,8 @@
+import { workKinds } from '../../domain/durable-work.ts'
 import type { Maintenance } from '../../domain/wait.ts'
 import type { AccountQueue, Backlog } from '../../repositories/backlog.ts'
 import type { Replica, ServedModel } from '../../repositories/model-servers.ts'
-import type { OperatorJob } from '../../repositories/operator-views.ts'
+import type { FailedWork, OperatorJob } from '../../repositories/operator-views.ts'
 import type { ReportedWorker } from '../../repositories/workers.ts'
 import { requireOperator } from '../admin/accounts.ts'
 import type { AdminCtx } from '../context.ts'
@@ -25,6 +26,8 @@ type Overview = {
   holders: OperatorJob[]
   next: OperatorJob[]
   failures: OperatorJob[]
+  /** Batches, evaluations and exports that have failed today, the newest failure first. */
+  failedWork: FailedWork[]
   workers: ReportedWorker[]
   /** What the reapers of these workers have released, by kind. */
   reaped: Record<string, number>
@@ -56,13 +59,15 @@ export async function getOverview({ admin }: { admin: AdminCtx }): Promise<Overv
 
 async function readJobs({ operatorViews, installation }: AdminCtx['deps']['database']) {
   const today = new Date(new Date().toISOString().slice(0, 10))
-  const [maintenance, holders, next, failures] = await Promise.all([
+  const [maintenance, holders, next, failures, work] = await Promise.all([
     installation.maintenance(),
     operatorViews.listHolders(mostJobs),
     operatorViews.listNext(mostNext),
     operatorViews.listFailures(today, mostJobs),
+    Promise.all(workKinds.map((kind) => operatorViews.listFailedWork(kind, today, mostJobs))),
   ])
-  return { maintenance, holders, next, failures }
+  const failedWork = work.flat().toSorted((a, b) => b.finishedAt.getTime() - a.finishedAt.getTime())
+  return { maintenance, holders, next, failures, failedWork: failedWork.slice(0, mostJobs) }
 }
 
 async function withAdapters({ deps: { inference } }: AdminCtx, server: ServedModel): Promise<ServerOverview> {

@@ -31,23 +31,28 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
   const { maxWaitingBatchItems, maxOpenEvaluations, maxWaitingEvaluationAnswers } = settings
   return [
     refusing('open_jobs', 'Open training jobs', settings.maxOpenJobs, openJobs),
-    refusing('stored_bytes', 'Stored bytes', settings.maxStoredBytes, storedBytes),
-    refusing('row_bytes', 'Bytes in the database', settings.maxRowBytes, rowBytes),
+    refusing('stored_bytes', 'Storage of files, data sets and models', settings.maxStoredBytes, storedBytes),
+    refusing('row_bytes', 'Storage of rows, answers and requests', settings.maxRowBytes, rowBytes),
     refusing('open_batches', 'Open batches', settings.maxOpenBatches, batches.batchCount),
-    refusing('waiting_batch_items', 'Items of open batches to do', maxWaitingBatchItems, batches.waitingItems),
+    refusing(
+      'waiting_batch_items',
+      'Requests that open batches have still to answer',
+      maxWaitingBatchItems,
+      batches.waitingItems,
+    ),
     refusing('open_evaluations', 'Open evaluations', maxOpenEvaluations, evaluations.evaluationCount),
     refusing(
       'waiting_evaluation_answers',
-      'Rows times models of open evaluations',
+      'Answers of open evaluations',
       maxWaitingEvaluationAnswers,
       evaluations.answerCount,
     ),
-    refusing('rows_under_one_id', 'Stored rows of the id that has most', settings.maxStoredRows, fullestId),
+    refusing('rows_under_one_id', 'Rows stored under one id, where most are', settings.maxStoredRows, fullestId),
     refusing('live_keys', 'Valid API keys', settings.maxLiveKeys, liveKeys),
     refusing('webhooks', 'Webhooks', maxEndpoints, webhooks.length),
-    dropping('console_sessions', 'Sessions of the console and unopened links', maxSessions, sessions),
-    dropping('kept_responses', 'Kept responses', responseLimits.responses, responses.count),
-    dropping('kept_response_bytes', 'Bytes of kept responses', responseLimits.bytes, responses.bytes),
+    dropping('console_sessions', 'Console sessions and unopened sign-in links', maxSessions, sessions),
+    dropping('kept_responses', 'Responses kept to be continued', responseLimits.responses, responses.count),
+    dropping('kept_response_bytes', 'Storage of kept responses', responseLimits.bytes, responses.bytes),
   ]
 }
 

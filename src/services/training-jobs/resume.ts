@@ -3,7 +3,7 @@ import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { methodNameOf } from '../../domain/training-method.ts'
 import { isResumable } from '../../domain/training-job-status.ts'
-import type { TrainingJob } from '../../domain/training-job.ts'
+import { hasResumeLeft, isFailedByData, type TrainingJob } from '../../domain/training-job.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob, jobNotFound } from './get.ts'
@@ -26,7 +26,7 @@ export async function resumeTrainingJob({
   idempotency: Idempotency
 }): Promise<ResumedTrainingJob> {
   return once<ResumedTrainingJob>(ctx, idempotency, async (answer) => {
-    const mayDiffer = await mayHaveOtherData(ctx, jobId)
+    const mayDiffer = await mayHaveOtherData(ctx, await findTrainingJob(ctx, jobId))
     return ctx.deps.database.transaction(async (tx) => {
       const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
       if (!job) throw jobNotFound(jobId)
@@ -47,7 +47,9 @@ export async function resumeTrainingJob({
   })
 }
 
-const isFailedByData = ({ status, statusReason }: TrainingJob) => status === 'FAILED' && statusReason === 'data_error'
+/** Whether a resume of the job would be accepted now, if the account has room for one more job. */
+export const mayResume = async (ctx: Ctx, job: TrainingJob): Promise<boolean> =>
+  hasResumeLeft(job) && mayHaveOtherData(ctx, job)
 
 const sameData = (jobId: number) =>
   new ServiceError(
@@ -56,9 +58,8 @@ const sameData = (jobId: number) =>
   )
 
 /** False when the data that the job failed by is the same: a resume would fail again. */
-async function mayHaveOtherData(ctx: Ctx, jobId: number) {
+async function mayHaveOtherData(ctx: Ctx, job: TrainingJob) {
   const { storage, database } = ctx.deps
-  const job = await findTrainingJob(ctx, jobId)
   if (!isFailedByData(job)) return true
   // Prepared rows that are lost are made again from the upload.
   if (job.preparedData) return (await storage.stat(job.preparedData.train.key)) === null

@@ -30,6 +30,10 @@ suite('evaluations in the console', { timeout: patienceMs }, async () => {
       .first()
       .waitFor()
     assert.equal(await page.locator('.answers > li').count(), rows.length)
+    await page.getByRole('link', { name: 'Duplicate' }).click()
+    await dialog.getByText('Graders: exact_match').waitFor()
+    assert.equal(await dialog.getByLabel('Data set').locator('option:checked').textContent(), 'three')
+    await page.goBack()
     assert.deepEqual(problems, [])
   })
 

@@ -36,7 +36,10 @@ suite('a file with names of its own and broken rows', async () => {
 
     const refused = await api.train({ dataset_id: 'regale' })
     const { status_message: why } = await api.until(refused, ({ status }) => status === 'FAILED')
-    assert.match(why ?? '', /2 of 14 rows are bad: line 14: .*set skip_bad_rows to train on the other 12 rows\.$/)
+    assert.match(
+      why ?? '',
+      /2 of 14 rows are bad: line 14: .*leave the bad rows out \(skip_bad_rows\) to train on the other 12 rows\.$/,
+    )
 
     const asked = { dataset_id: 'regale', skip_bad_rows: true, finetune_args: { max_steps: 2 } }
     const dry = await api.post<{ skipped_rows: number; warnings: string[] }>('/v1/train?dry_run=true', {
@@ -55,7 +58,7 @@ suite('a file with names of its own and broken rows', async () => {
     const { events } = await api.get<{ events: { reason: string | null; message: string }[] }>(
       `/v1/train/jobs/${id}/events`,
     )
-    assert.match(events.find(({ reason }) => reason === 'rows_skipped')?.message ?? '', /^2 of 14 rows are left out/)
+    assert.match(events.find(({ reason }) => reason === 'rows_skipped')?.message ?? '', /^2 of 14 rows are bad and left out/)
     await api.post(`/v1/train/jobs/${id}/cancel`)
   })
 })

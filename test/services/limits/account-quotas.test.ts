@@ -62,6 +62,6 @@ test('rows are refused by the limit of the database, however much room the objec
   await requireRoomInDatabase(ctxOf(99))
   await assert.rejects(requireRoomInDatabase(ctxOf(100)), {
     code: 'quota_exceeded',
-    message: /^This account has 100 bytes in the database, the most that it may have/,
+    message: /^This account has stored 100 bytes of rows, answers and requests, the most/,
   })
 })

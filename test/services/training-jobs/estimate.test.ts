@@ -75,7 +75,7 @@ test('a dry run refuses bad rows, and says whether they train or evaluate', asyn
       { path, message: `The ${name} data cannot be used: 1 of 4 rows are bad: line 2: input: is missing.${advice}` },
     ],
   })
-  const advice = ' Mend the file, or set skip_bad_rows to train on the other 3 rows.'
+  const advice = ' Mend the file, or leave the bad rows out (skip_bad_rows) to train on the other 3 rows.'
   await assert.rejects(estimate({ train: bad, evaluation: good }), refusal('data', 'training', advice))
   await assert.rejects(estimate({ train: good, evaluation: bad }), refusal('eval_data', 'evaluation'))
 })
@@ -83,7 +83,7 @@ test('a dry run refuses bad rows, and says whether they train or evaluate', asyn
 test('a dry run counts and names the training rows that would be left out; evaluation rows never are', async () => {
   const told = await estimate({ train: bad, evaluation: good }, { skipBadRows: true })
   assert.deepEqual([told.rows, told.skippedRows], [4, 1])
-  assert.deepEqual(told.warnings, ['1 of 4 rows is left out, because skip_bad_rows is set: line 2: input: is missing.'])
+  assert.deepEqual(told.warnings, ['1 of 4 rows is bad and left out: line 2: input: is missing.'])
   await assert.rejects(estimate({ train: good, evaluation: bad }, { skipBadRows: true }), /evaluation data cannot/)
 })
 

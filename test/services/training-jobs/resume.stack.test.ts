@@ -13,7 +13,10 @@ suite('the limit of resumes', async () => {
     const id = await api.train({ upload_file_path: location })
     await api.until(id, ({ status }) => status === 'FAILED')
     await withResumes(id, 1)
+    const isResumable = async () => (await api.get<{ resumable: boolean }>(`/v1/train/jobs/${id}`)).resumable
+    assert.equal(await isResumable(), false, 'the data is the same')
     await fetch(location, { method: 'PUT', body: 'no data set, either' })
+    assert.equal(await isResumable(), true)
     const resume = () => api.request<{ detail?: string }>('POST', `/v1/train/jobs/${id}/resume`)
     const answers = await Promise.all(Array.from({ length: 20 }, resume))
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length
@@ -21,6 +24,7 @@ suite('the limit of resumes', async () => {
 
     const failed = await api.until(id, ({ status }) => status === 'FAILED')
     assert.deepEqual([failed.resume_count, failed.resume_limit], [1, 1])
+    assert.equal(await isResumable(), false, 'no resume is left')
     const last = await resume()
     assert.deepEqual(
       [last.status, last.body.detail],

@@ -80,6 +80,11 @@ const JobBrief = named(
     started_at: Time.nullable().describe('When a trainer first claimed the job'),
     finished_at: Time.nullable().describe('When the job ended; null while it is open'),
     resume_count: z.int().describe('How often the job was resumed, after a failure or by a request'),
+    resumable: z
+      .boolean()
+      .describe(
+        'Whether the job can be resumed. False for one that failed by its data: GET /v1/train/jobs/{job_id} looks whether the data has changed',
+      ),
     queue: Queue,
     progress: Progress,
     losses: z

@@ -11,7 +11,7 @@ const State = z.object({
   status_message: z.string().nullable().describe('Why the job waits or failed, and what to do'),
 })
 
-export const StreamQuery = z.object({
+export const StreamQuery = z.strictObject({
   from: z
     .enum(['start', 'now'])
     .optional()

@@ -19,7 +19,7 @@ export const Health = named(
   z.object({ status: z.literal('ok').describe('Always ok; a problem is an error status') }),
 )
 
-export const OpenApiQuery = z.object({
+export const OpenApiQuery = z.strictObject({
   version: z
     .enum(['3.0', '3.1'])
     .optional()

@@ -43,10 +43,14 @@ export const JobEvent = z.object({
   actor: z.string().describe('The part of the service that made the change, or the key of the request'),
 })
 
+export const ListedEvent = JobEvent.extend({
+  actor_name: z.string().nullable().describe('The name of the key; null for a part of the service'),
+})
+
 export const EventList = named(
   'TrainingJobEventList',
   z.object({
-    events: z.array(JobEvent).describe('The events of the page, oldest first'),
+    events: z.array(ListedEvent).describe('The events of the page, oldest first'),
     next: z.string().nullable().describe('The `after` of the next page; null on the last'),
   }),
 )

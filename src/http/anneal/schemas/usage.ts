@@ -81,7 +81,9 @@ export const Usage = named(
           engine_seconds: z
             .number()
             .describe('Time of model servers; time spent on several requests at once is shared between them'),
-          training_seconds: z.number().describe('Time of training attempts'),
+          training_seconds: z
+            .number()
+            .describe('Time of training attempts that have ended; GET /v1/usage/training has those that run, too'),
           gpu_seconds: z.number().describe('engine_seconds and training_seconds, each times the number of GPUs'),
           cost_micros: CostMicros,
         }),

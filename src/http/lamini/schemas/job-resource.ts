@@ -28,7 +28,12 @@ export const Progress = z
       .number()
       .nullable()
       .describe('Training tokens per second; null when the trainer does not report them'),
-    remaining_seconds: z.number().nullable().describe('An estimate of the trainer; null unless the job trains'),
+    remaining_seconds: z
+      .number()
+      .nullable()
+      .describe(
+        'An estimate of the trainer; null unless the job trains, and at its first step, which is slower than the others',
+      ),
   })
   .nullable()
   .describe('Null until the first step is reported')
@@ -170,6 +175,11 @@ export const Job = named(
       .string()
       .describe(
         'JSON text: a list of {loss, learning_rate, epoch, iter_time, flops, remaining_time, step} in the order of steps. Where held-out rows were validated, also {valid_loss, valid_token_accuracy}',
+      ),
+    resumable: z
+      .boolean()
+      .describe(
+        'Whether the job can be resumed: it has ended without being complete, has resumes left, and has not failed by data that is still the same',
       ),
     warnings: z
       .array(z.string())
