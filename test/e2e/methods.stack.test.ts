@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
+import { sampleRows } from '../support/rows.ts'
 import { openAccount } from '../support/stack.ts'
 
 const trl = new URL('../../runtime/tests/trainer/trl/', import.meta.url)
@@ -50,6 +51,18 @@ suite('jobs of other methods', () => {
       const { results } = await api.get<{ results?: unknown[] }>(`/v1/train/jobs/${id}/eval`)
       assert.ok(results === undefined || results.length > 0)
     })
+
+  test('a job over a base in 4 bits publishes an ordinary adapter, and tells the loss over the base as it is served', async () => {
+    const api = await openAccount()
+    const rows = sampleRows.slice(0, 20)
+    const id = await api.train({ data: rows, finetune_args: { max_steps: 5, load_in_4bit: true } })
+    const { model_name } = await api.untilStatus(id, 'COMPLETED')
+    const { events } = await api.get<{ events: { reason: string | null; message: string }[] }>(`/v1/train/jobs/${id}/events`)
+    const { message } = events.find(({ reason }) => reason === 'served_base_differs') ?? assert.fail()
+    assert.match(message, /loss is \d\.\d{4} there, and \d\.\d{4} over the base as it is served/)
+    const { output } = await api.post<{ output: string }>('/v1/completions', { model_name, prompt: rows[0]?.input })
+    assert.equal(typeof output, 'string')
+  })
 
   test('rows of another method fail the job by line, and name the method that takes them', async () => {
     const api = await openAccount()

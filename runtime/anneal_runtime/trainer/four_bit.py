@@ -7,25 +7,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from anneal_runtime.model_source import LoadedModel, default_dtype, load_causal_lm
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import torch
 
 NF4 = "nf4"
 
 
-def hide_bitsandbytes() -> None:
-    """For processes that load no base in 4 bits: PEFT imports bitsandbytes wherever it is installed, for a second."""
-    sys.modules.setdefault("bitsandbytes", cast("ModuleType", None))
-
-
 def load_in_4bit(folder: Path, device: torch.device) -> LoadedModel:
     """Like load_causal_lm. Two loads of the same files give the same bytes."""
+    _show_bitsandbytes()
     from transformers import BitsAndBytesConfig
 
     quantization = BitsAndBytesConfig(
@@ -37,6 +31,16 @@ def load_in_4bit(folder: Path, device: torch.device) -> LoadedModel:
     loaded = load_causal_lm(folder, device, quantization=quantization)
     _compute_alike(loaded)
     return loaded
+
+
+def _show_bitsandbytes() -> None:
+    """Ends what the front file of this folder does."""
+    from peft import import_utils
+
+    if sys.modules.get("bitsandbytes", sys) is None:
+        del sys.modules["bitsandbytes"]
+    for remembers in (import_utils.is_bnb_available, import_utils.is_bnb_4bit_available):
+        remembers.cache_clear()
 
 
 def _compute_alike(loaded: LoadedModel) -> None:

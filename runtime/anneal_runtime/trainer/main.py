@@ -19,7 +19,6 @@ from anneal_runtime.settings import BadSettings, TrainerSettings
 from anneal_runtime.trainer.assignment import Assignment
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.failures import EvaluationFailed, PeerLost, report
-from anneal_runtime.trainer.four_bit import hide_bitsandbytes
 from anneal_runtime.trainer.launcher import LocalProcesses, start_others
 from anneal_runtime.trainer.rendezvous import hear_claim, listen, meet, tell_claim
 from anneal_runtime.trainer.reporter import Reporter
@@ -105,8 +104,6 @@ def run_attempt(attempt: Attempt, assignment: Assignment) -> None:
     log(f"Job {assignment.job_id}, attempt {assignment.attempt}: {assignment.mode} {assignment.base_model.name}")
     if assignment.mode == "evaluate" and not attempt.reports:
         return
-    if not assignment.trains_in_4bit:
-        hide_bitsandbytes()
     with frozen_after():
         from anneal_runtime.trainer.phases import evaluate_model, load, load_saved_model, train_along, train_and_save
 

@@ -13,7 +13,6 @@ from anneal_runtime.settings import TrainerSettings
 from anneal_runtime.trainer.artifacts import send
 from anneal_runtime.trainer.assignment import fetch
 from anneal_runtime.trainer.failures import explain
-from anneal_runtime.trainer.four_bit import hide_bitsandbytes
 from anneal_runtime.transfer import RemoteFile
 
 # A store copies an object of this size in one request.
@@ -48,7 +47,6 @@ def merge(base: Path, adapter: Path, merged: Path) -> None:
     """Writes the merged model with its tokenizer. Its weights have the number format of the base's files."""
     import torch
 
-    hide_bitsandbytes()
     from anneal_runtime.trainer.adapter import load_adapter
 
     loaded = load_causal_lm(base, torch.device("cpu"), dtype=stored_dtype(base))

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { machineEnvironment } from './environment.ts'
 
 const programPath = fileURLToPath(new URL('prepared.py', import.meta.url))
-const modules = ['peft', 'anneal_runtime.trainer.phases', 'anneal_runtime.server.process']
+const modules = ['anneal_runtime.trainer.phases', 'anneal_runtime.server.process']
 const readyTimeoutMs = 60_000
 const answerTimeoutMs = 30_000
 
