@@ -19,6 +19,7 @@ const otherNames: Readonly<Record<string, string>> = {
   ...{ r: 'r_value', lora_r: 'r_value', rank: 'r_value', lora_rank: 'r_value', alpha: 'lora_alpha' },
   ...{ max_seq_length: 'max_length', max_seq_len: 'max_length', model_max_length: 'max_length' },
   ...{ save_total_limit: 'keep_checkpoints', early_stopping_patience: 'early_stopping' },
+  ...{ sample_packing: 'packing', neat_packing: 'packing' },
   ...{ max_completion_tokens: 'max_tokens', max_output_tokens: 'max_tokens', stop_sequences: 'stop' },
   ...{ system_prompt: 'system', system_message: 'system', chat: 'as_chat', model: 'model_name' },
 }

@@ -110,6 +110,11 @@ const knownArgs = {
       `Whether special tokens of the model, such as </s>, act in the input of a pair, which may be written by a template. Elsewhere in a row they are always text. Default ${defaults.special_tokens}`,
     ),
   early_stopping: EarlyStopping.describe('Ends the run once the held-out loss no longer falls'),
+  packing: z
+    .enum(['auto', 'off'])
+    .describe(
+      'Whether rows of a step are laid end to end without padding where the model and the device compute that faster; the losses are the same. Default auto',
+    ),
 }
 
 const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))
@@ -128,6 +133,8 @@ export const TrainingArgs = z.object({
   num_train_epochs: knownArgs.num_train_epochs.nullable(),
   eval_steps: knownArgs.eval_steps.nullable(),
   early_stopping: knownArgs.early_stopping.nullable(),
+  // Absent unless the request has one, so that the hash of other specifications is that of earlier releases.
+  packing: knownArgs.packing.optional(),
 })
 export type TrainingArgs = z.infer<typeof TrainingArgs>
 

@@ -40,10 +40,12 @@ class TrainingArgs:
     # Whether special tokens act in the inputs of pairs.
     special_tokens: bool
     early_stopping: dict[str, Any] | None
+    # None where the request names none; see packing.py.
+    packing: str | None = None
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:
-        """`raw` has a value for every argument. An argument that this trainer does not know is noted."""
+        """`raw` has a value for every argument without a default here. An argument that this trainer does not know is noted."""
         known = {key: value for key, value in raw.items() if key in cls.__dataclass_fields__}
         for key in sorted(raw.keys() - known.keys()):
             if raw[key] is not None:
