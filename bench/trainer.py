@@ -58,9 +58,7 @@ def main() -> None:
     )
     parser.add_argument("--packed", action="store_true", help="compare padded rows with packed ones")
     options = parser.parse_args()
-    other, other_name, target = (
-        (run_packed, "packed", "") if options.packed else (run_plain, "plain", ", target 1.5")
-    )
+    other, side, target = (run_packed, "packed", "") if options.packed else (run_plain, "plain", ", target 1.5")
     args = replace(
         TrainingArgs(**DEFAULT_ARGS),
         max_steps=options.steps,
@@ -83,10 +81,12 @@ def main() -> None:
             continue  # the first round warms both up
         ours.append(pair[0])
         theirs.append(pair[1])
-        print(f"round {number}: ours {pair[0].tokens_per_second:,.0f} tokens/s, {other_name} {pair[1].tokens_per_second:,.0f}")
+        print(
+            f"round {number}: ours {pair[0].tokens_per_second:,.0f} tokens/s, {side} {pair[1].tokens_per_second:,.0f}"
+        )
     ratios = [a.tokens_per_second / b.tokens_per_second for a, b in zip(ours, theirs, strict=True)]
     print(f"ratio: median {statistics.median(ratios):.2f} (from {min(ratios):.2f} to {max(ratios):.2f}){target}")
-    print(f"loss of the last step: ours {ours[-1].last_loss:.6f}, {other_name} {theirs[-1].last_loss:.6f}")
+    print(f"loss of the last step: ours {ours[-1].last_loss:.6f}, {side} {theirs[-1].last_loss:.6f}")
     same = math.isclose(ours[-1].last_loss, theirs[-1].last_loss, rel_tol=2e-2 if dtype is torch.bfloat16 else 1e-3)
     sys.exit(0 if same else "the losses differ")
 

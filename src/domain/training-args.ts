@@ -113,7 +113,7 @@ const knownArgs = {
   packing: z
     .enum(['auto', 'off'])
     .describe(
-      'Whether rows of a step are laid end to end without padding where the model and the device compute that faster; the losses are the same. Default auto',
+      'auto lays the rows of a step end to end, without padding, where a GPU trains; the losses are the same but for rounding. Default off',
     ),
 }
 

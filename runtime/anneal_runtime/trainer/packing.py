@@ -36,7 +36,7 @@ def packed_line_tokens(asked: str | None, model: PeftModel, note: Note) -> int |
         return None
     device = next(model.parameters()).device
     if asked != ALWAYS and device.type == "cpu":
-        note("rows_padded", "Rows are padded, not packed: on a CPU padded rows are trained faster.")
+        note("rows_padded", "Rows are padded, not packed: on a CPU packing saves no time.")
         return None
     if not keeps_apart(model):
         note("rows_padded", "Rows are padded, not packed: the attention of this model does not keep packed rows apart.")

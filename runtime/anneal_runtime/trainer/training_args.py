@@ -45,7 +45,7 @@ class TrainingArgs:
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:
-        """`raw` has a value for every argument without a default here. An argument that this trainer does not know is noted."""
+        """`raw` has a value for every argument but `packing`. An argument that this trainer does not know is noted."""
         known = {key: value for key, value in raw.items() if key in cls.__dataclass_fields__}
         for key in sorted(raw.keys() - known.keys()):
             if raw[key] is not None:

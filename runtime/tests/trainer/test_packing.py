@@ -73,32 +73,33 @@ def test_a_changed_neighbour_changes_nothing_bit_for_bit(attention: str) -> None
     model = tiny(attention)
     forward = ForwardPass(model, line_tokens=1000)
 
-    def seen(changed: int | None) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Log-probabilities of each sequence, and the gradients of all but the changed one."""
+    def seen(changed: int | None, learned: list[int]) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
+        """Log-probabilities of four sequences, and the gradients of `learned` ones."""
         rows = EncodedRows()
-        for number, length in enumerate((30, 7, 1 + 40, 19)):
+        for number, length in enumerate((30, 7, 41, 19)):
             start = 100 if number == changed else 3 + 11 * number
             rows.add(labelled([1, *range(start, start + length)], 3))
         model.zero_grad()
         logps = forward.token_logps(rows, [0, 1, 2, 3]).values
-        logps[[number for number in range(4) if number != (1 if changed is None else changed)]].sum().backward()
-        return list(logps.detach()), [weight.grad.clone() for weight in trainable(model).values() if weight.grad is not None]
+        logps[learned].sum().backward()
+        return logps.detach(), [weight.grad for weight in trainable(model).values()]
 
-    whole, gradients = seen(None)
     for changed in range(4):
-        other, other_gradients = seen(changed)
-        assert not torch.equal(other[changed], whole[changed])
-        assert all(torch.equal(other[number], whole[number]) for number in range(4) if number != changed)
-        if changed == 1:
-            assert all(torch.equal(a, b) for a, b in zip(other_gradients, gradients, strict=True))
+        others = [number for number in range(4) if number != changed]
+        (logps, gradients), (other_logps, other_gradients) = seen(None, others), seen(changed, others)
+        assert not torch.equal(other_logps[changed], logps[changed])
+        assert torch.equal(other_logps[others], logps[others])
+        assert any(gradient is not None and gradient.any() for gradient in gradients)
+        for ours, theirs in zip(gradients, other_gradients, strict=True):
+            assert (ours is None and theirs is None) or torch.equal(ours, theirs)
 
 
 def test_a_model_that_does_not_keep_rows_apart_has_padded_ones_and_says_so() -> None:
     config = MambaConfig(vocab_size=64, hidden_size=16, state_size=4, num_hidden_layers=1)
     recurrent = add_adapter(MambaForCausalLM(config), replace(USUAL_ARGS, target_modules=["x_proj"]), refuse)
-    told: dict[str, str] = {}
+    told = dict[str, str]()
     assert packed_line_tokens(ALWAYS, recurrent, told.__setitem__) is None
-    assert told == {"rows_padded": "Rows are padded, not packed: the attention of this model does not keep packed rows apart."}
+    assert "does not keep packed rows apart" in told["rows_padded"]
 
 
 def test_rows_that_see_each_other_are_found_by_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +114,7 @@ def test_a_job_that_asked_for_packing_is_told_of_padding_and_others_are_not() ->
     model, told = tiny("sdpa"), dict[str, str]()
     assert packed_line_tokens("off", model, refuse) is None and packed_line_tokens(None, model, refuse) is None
     assert packed_line_tokens("auto", model, told.__setitem__) is None
-    assert told == {"rows_padded": "Rows are padded, not packed: on a CPU padded rows are trained faster."}
+    assert "on a CPU" in told["rows_padded"]
 
 
 def tiny(attention: str) -> Any:
