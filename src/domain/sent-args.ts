@@ -39,7 +39,9 @@ const SentArgs = z
       .union([z.boolean(), EarlyStopping.loose()])
       .nullish()
       .describe('Ends the run once the held-out loss no longer falls; true for a patience of 3'),
-    packing: z.union([z.boolean(), shape.packing]).describe(`${shape.packing.description}; true for auto, false for off`),
+    packing: z
+      .union([z.boolean(), shape.packing])
+      .describe(`${shape.packing.description}; true for auto, false for off`),
     load_best_model_at_end: z.boolean().nullish().describe('true is the same as "keep": "best"'),
   })
   .catchall(z.unknown())
