@@ -1,6 +1,9 @@
 """Trainer throughput: ours against a plain padded transformers.Trainer + peft run of the same model, rows and order.
 
     PYTHONPATH=runtime python bench/trainer.py [--rows 160] [--steps 20] [--batch 8] [--rounds 3] [--model FOLDER]
+        [--packed]
+
+With --packed the other side is our own trainer, with packed rows.
 
 Row lengths are lognormal, as those of questions with answers are: few long rows among many short ones. Both sides run
 alternately in this one process, so that a busy machine slows both; tokens are the rows' own, without padding.
@@ -29,6 +32,7 @@ from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
 from anneal_runtime.trainer.objectives.supervised import Supervised
+from anneal_runtime.trainer.packing import ALWAYS, packed_line_tokens
 from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
@@ -52,7 +56,9 @@ def main() -> None:
     parser.add_argument(
         "--sigma", type=float, default=SIGMA, help="spread of the rows' lengths; 0: all are equally long"
     )
+    parser.add_argument("--packed", action="store_true", help="compare padded rows with packed ones")
     options = parser.parse_args()
+    other, side, target = (run_packed, "packed", "") if options.packed else (run_plain, "plain", ", target 1.5")
     args = replace(
         TrainingArgs(**DEFAULT_ARGS),
         max_steps=options.steps,
@@ -70,15 +76,17 @@ def main() -> None:
     describe(rows, options.sigma, args)
     ours, theirs = [], []
     for number in range(options.rounds + 1):
-        pair = [measure(run, options.model, device, dtype, rows, args) for run in (run_ours, run_plain)]
+        pair = [measure(run, options.model, device, dtype, rows, args) for run in (run_ours, other)]
         if number == 0:
             continue  # the first round warms both up
         ours.append(pair[0])
         theirs.append(pair[1])
-        print(f"round {number}: ours {pair[0].tokens_per_second:,.0f} tokens/s, plain {pair[1].tokens_per_second:,.0f}")
+        print(
+            f"round {number}: ours {pair[0].tokens_per_second:,.0f} tokens/s, {side} {pair[1].tokens_per_second:,.0f}"
+        )
     ratios = [a.tokens_per_second / b.tokens_per_second for a, b in zip(ours, theirs, strict=True)]
-    print(f"ratio: median {statistics.median(ratios):.2f} (from {min(ratios):.2f} to {max(ratios):.2f}), target 1.5")
-    print(f"loss of the last step: ours {ours[-1].last_loss:.6f}, plain {theirs[-1].last_loss:.6f}")
+    print(f"ratio: median {statistics.median(ratios):.2f} (from {min(ratios):.2f} to {max(ratios):.2f}){target}")
+    print(f"loss of the last step: ours {ours[-1].last_loss:.6f}, {side} {theirs[-1].last_loss:.6f}")
     same = math.isclose(ours[-1].last_loss, theirs[-1].last_loss, rel_tol=2e-2 if dtype is torch.bfloat16 else 1e-3)
     sys.exit(0 if same else "the losses differ")
 
@@ -122,14 +130,19 @@ def describe(rows: EncodedRows, sigma: float, args: TrainingArgs) -> None:
 
 
 def run_ours(
-    model_path: Path, device: torch.device, rows: EncodedRows, args: TrainingArgs, dtype: torch.dtype | None = None
+    model_path: Path,
+    device: torch.device,
+    rows: EncodedRows,
+    args: TrainingArgs,
+    dtype: torch.dtype | None = None,
+    packing: str | None = None,
 ) -> Measured:
     model = add_adapter(load_causal_lm(model_path, device, dtype).model, args, print)
     model.train()
     optimizer = make_optimizer(args, list(trainable(model).values()), print)
     learning_rate = learning_rate_schedule(args, optimizer, args.max_steps)
     budget = default_token_budget(rows, args.batch_size, device)
-    objective = Supervised(ForwardPass(model), rows)
+    objective = Supervised(ForwardPass(model, line_tokens=packed_line_tokens(packing, model, print)), rows)
     step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm)
     order, tokens = RowOrder(len(rows), args.rows_per_step, args.seed), 0
     started = time.perf_counter()
@@ -138,6 +151,10 @@ def run_ours(
         tokens += outcome.token_count
     last_loss = float(outcome.loss)
     return Measured(tokens / (time.perf_counter() - started), last_loss)
+
+
+def run_packed(*what) -> Measured:
+    return run_ours(*what, packing=ALWAYS)
 
 
 def run_plain(

@@ -32,6 +32,7 @@ def commands(model: Path) -> dict[str, list[list[str | Path]]]:
     if GPU:
         large = ["--model", model, "--rows", "1280", "--steps", "12"]
         trainer = [[*large, "--batch", "16", "--rounds", "3"], [*large, "--batch", "64", "--rounds", "1"]]
+        trainer += [[*settings, "--packed"] for settings in trainer]
     return {
         "resume": [[HERE / "resume.py"]],
         "memory": [[HERE / "memory.py"]],

@@ -22,6 +22,7 @@ const otherNames: Readonly<Record<string, string>> = {
   ...{ peft_use_rslora: 'use_rslora', use_gradient_checkpointing: 'gradient_checkpointing' },
   ...{ excess_length_strategy: 'overlong', training_type: 'finetuning_type' },
   ...{ load_in_8bit: 'load_in_4bit', quantization_bit: 'load_in_4bit' },
+  ...{ sample_packing: 'packing', neat_packing: 'packing' },
   ...{ max_completion_tokens: 'max_tokens', max_output_tokens: 'max_tokens', stop_sequences: 'stop' },
   ...{ system_prompt: 'system', system_message: 'system', chat: 'as_chat', model: 'model_name' },
 }

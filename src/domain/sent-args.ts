@@ -39,6 +39,9 @@ const SentArgs = z
       .union([z.boolean(), EarlyStopping.loose()])
       .nullish()
       .describe('Ends the run once the held-out loss no longer falls; true for a patience of 3'),
+    packing: z
+      .union([z.boolean(), shape.packing])
+      .describe(`${shape.packing.description}; true for auto, false for off`),
     load_best_model_at_end: z.boolean().nullish().describe('true is the same as "keep": "best"'),
   })
   .catchall(z.unknown())
@@ -60,6 +63,7 @@ export const SentFinetuneArgs = z.preprocess(withoutOddForms, SentArgs).transfor
       save_steps: null,
       eval_steps: null,
       early_stopping: null,
+      packing: sent.packing === true ? 'auto' : sent.packing === false ? 'off' : sent.packing,
     }),
     ...{ lr_scheduler_type: scheduled.value, save_steps: save.value, eval_steps: validate.value, optim: optim.value },
     keep: keep ?? (loadsBest === true ? ('best' as const) : loadsBest === false ? ('last' as const) : undefined),

@@ -59,6 +59,7 @@ export const laterDefaults = {
   overlong: null,
   finetuning_type: 'lora',
   load_in_4bit: false,
+  packing: null,
 } as const
 
 /** Known keys of `finetune_args`. Null means absent. sent-args.ts reads what clients send beside them. */
@@ -151,6 +152,11 @@ const knownArgs = {
     .describe(
       `Trains over the base in 4 bits a weight (NF4, as QLoRA does): a quarter of its memory. Default ${laterDefaults.load_in_4bit}`,
     ),
+  packing: z
+    .enum(['auto', 'off'])
+    .describe(
+      'auto lays the rows of a step end to end, without padding, where a GPU trains; the losses are the same but for rounding. Default off',
+    ),
 }
 
 const optionalArgs = Object.fromEntries(Object.entries(knownArgs).map(([key, schema]) => [key, schema.nullish()]))
@@ -172,6 +178,7 @@ export const TrainingArgs = z
     early_stopping: knownArgs.early_stopping.nullable(),
     warmup_ratio: knownArgs.warmup_ratio.nullable(),
     overlong: knownArgs.overlong.nullable(),
+    packing: knownArgs.packing.nullable(),
   })
   .partial({
     warmup_ratio: true,
@@ -180,6 +187,7 @@ export const TrainingArgs = z
     overlong: true,
     finetuning_type: true,
     load_in_4bit: true,
+    packing: true,
   })
 export type TrainingArgs = z.infer<typeof TrainingArgs>
 

@@ -61,6 +61,21 @@ suite('Arguments of the old platform', () => {
     assert.deepEqual(read({ early_stopping: { patience: 2 } }).args.early_stopping, { patience: 2, min_delta: 0 })
   })
 
+  test('packing as a boolean means auto or off, and the arguments of a request without it have none', () => {
+    const sent = [true, 'auto', false, 'off'].map((packing) => read({ packing }))
+    assert.deepEqual(
+      sent.map(({ args }) => args.packing),
+      ['auto', 'auto', 'off', 'off'],
+    )
+    assert.deepEqual(
+      sent.flatMap(({ told }) => told),
+      [],
+    )
+    // A specification with one more name has another spec_hash.
+    for (const packing of [undefined, null]) assert.ok(!('packing' in read({ packing }).args))
+    assert.ok(!SentFinetuneArgs.safeParse({ packing: 'always' }).success)
+  })
+
   test('a learning rate that YAML made a text is its number', () => {
     for (const [text, value] of [
       ['3e-5', 3e-5],

@@ -71,3 +71,21 @@ def plan_microbatches(lengths: Sequence[int], token_budget: int, overhead_tokens
         groups.append(order[cut[end] : end])
         end = cut[end]
     return groups[::-1]
+
+
+def pack_microbatches(lengths: Sequence[int], token_budget: int) -> list[list[int]]:
+    """Splits positions 0..n-1 into groups that are laid end to end, longest first. A row goes to the first group with
+    room for it; no group holds more than `token_budget` tokens unless it is a single row.
+    """
+    groups: list[list[int]] = []
+    room: list[int] = []
+    for position in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        length = lengths[position]
+        number = next((number for number, left in enumerate(room) if left >= length), None)
+        if number is None:
+            groups.append([position])
+            room.append(token_budget - length)
+        else:
+            groups[number].append(position)
+            room[number] -= length
+    return groups

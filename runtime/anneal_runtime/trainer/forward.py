@@ -1,16 +1,17 @@
-"""Forward passes over sequences of rows: padded microbatches, and logits only where a target is predicted."""
+"""Forward passes over sequences of rows: padded or packed microbatches, and logits only where a target is predicted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.functional import cross_entropy
 
-from anneal_runtime.trainer.batches import plan_microbatches
+from anneal_runtime.trainer.batches import pack_microbatches, plan_microbatches
 from anneal_runtime.trainer.memory import in_parts
 from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows
 
@@ -28,9 +29,17 @@ COMFORTABLE_TOKENS = {"cuda": 8192, "cpu": 4096}
 
 @dataclass(frozen=True)
 class Microbatch:
+    """`tokens` has a line for each sequence, or one line for all if they are packed; then `position_ids` restart at 0
+    with each sequence. The token at each of `positions` predicts a target; `cells` are the same places in `shape`.
+    """
+
     tokens: torch.Tensor
+    position_ids: torch.Tensor | None
     positions: torch.Tensor
     targets: torch.Tensor
+    # [sequences, positions]
+    shape: tuple[int, int]
+    cells: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -42,30 +51,54 @@ class TokenLogps:
 
 
 class ForwardPass:
-    def __init__(self, model: PeftModel) -> None:
-        self._model = model
+    def __init__(self, model: PeftModel, *, line_tokens: int | None = None) -> None:
+        """`line_tokens`: sequences are packed, at most so many tokens end to end (packing.py); None pads them."""
+        self._model, self._line_tokens = model, line_tokens
         self.device = next(model.parameters()).device
-        self.overhead_tokens = overhead_tokens(model, self.device)
+        self._overhead_tokens = overhead_tokens(model, self.device)
         self._head = _SelectedPositions(model)
 
+    def token_count(self, lengths: Sequence[int]) -> int:
+        """What one pass over sequences of these lengths computes."""
+        return len(lengths) * max(lengths) if self._line_tokens is None else sum(lengths)
+
+    def plan(self, token_counts: Sequence[int], token_budget: int) -> list[list[int]]:
+        """Groups of positions 0..n-1, each for one pass."""
+        if self._line_tokens is None:
+            return plan_microbatches(token_counts, token_budget, self._overhead_tokens)
+        return pack_microbatches(token_counts, min(token_budget, self._line_tokens))
+
     def collate(self, rows: EncodedRows, indices: list[int]) -> Microbatch:
-        """Sequences padded on the right: causal attention needs no mask, as no token sees the padding behind it."""
-        width = max(rows.length(index) for index in indices)
-        tokens = torch.zeros(len(indices), width, dtype=torch.long)
-        positions, targets = [], []
-        for line, index in enumerate(indices):
+        """Sequences padded on the right need no mask: causal attention sees no padding behind a token."""
+        lengths = [rows.length(index) for index in indices]
+        width = max(lengths)
+        cell_starts = range(0, len(indices) * width, width)
+        is_padded = self._line_tokens is None
+        starts = cell_starts if is_padded else list(accumulate(lengths, initial=0))[:-1]
+        tokens = torch.zeros(self.token_count(lengths), dtype=torch.long)
+        positions, cells, targets = [], [], []
+        for index, start, cell_start in zip(indices, starts, cell_starts, strict=True):
             row, labels = rows.tokens(index), rows.labels(index)
             learned = labels != NOT_LEARNED
-            tokens[line, : len(row)] = row
-            positions.append(learned.nonzero().squeeze(1) + line * width)
+            tokens[start : start + len(row)] = row
+            places = learned.nonzero().squeeze(1)
+            positions.append(places + start)
+            cells.append(places + cell_start)
             targets.append(labels[learned])
-        return Microbatch(*(self._to_device(part) for part in (tokens, torch.cat(positions), torch.cat(targets))))
+        at, shape = self._to_device(torch.cat(positions)), (len(indices), width)
+        aims = self._to_device(torch.cat(targets))
+        if is_padded:
+            return Microbatch(self._to_device(tokens.view(shape)), None, at, aims, shape, at)
+        restarting = torch.cat([torch.arange(length) for length in lengths])
+        line, position_ids = (self._to_device(part.unsqueeze(0)) for part in (tokens, restarting))
+        return Microbatch(line, position_ids, at, aims, shape, self._to_device(torch.cat(cells)))
 
     def logits(self, batch: Microbatch) -> torch.Tensor:
         """In fp32, a line for each target of the batch."""
         logits: torch.Tensor
+        places = {} if batch.position_ids is None else {"position_ids": batch.position_ids}
         with autocast(self._model), self._head.only(batch.positions):
-            logits = self._model(input_ids=batch.tokens, use_cache=False).logits
+            logits = self._model(input_ids=batch.tokens, use_cache=False, **places).logits
         logits = logits.view(-1, logits.size(-1))
         if len(logits) != len(batch.targets):  # a model whose output layer could not be told
             logits = logits.index_select(0, batch.positions)
@@ -74,9 +107,9 @@ class ForwardPass:
     def token_logps(self, rows: EncodedRows, sequences: list[int]) -> TokenLogps:
         batch = self.collate(rows, sequences)
         logps = -cross_entropy(self.logits(batch), batch.targets, reduction="none")
-        values = logps.new_zeros(batch.tokens.numel()).index_copy(0, batch.positions, logps)
-        is_learned = torch.zeros_like(values, dtype=torch.bool).index_fill(0, batch.positions, True)
-        return TokenLogps(values.view_as(batch.tokens), is_learned.view_as(batch.tokens))
+        values = logps.new_zeros(batch.shape).view(-1).index_copy(0, batch.cells, logps)
+        is_learned = torch.zeros_like(values, dtype=torch.bool).index_fill(0, batch.cells, True)
+        return TokenLogps(values.view(batch.shape), is_learned.view(batch.shape))
 
     def answer_logps(self, rows: EncodedRows, sequences: list[int]) -> torch.Tensor:
         """Sums over the learned tokens of each sequence, without gradient and without dropout."""
@@ -96,7 +129,7 @@ class ForwardPass:
         self._model.eval()
         try:
             with torch.no_grad():
-                for group in plan_microbatches(lengths, COMFORTABLE_TOKENS[self.device.type], self.overhead_tokens):
+                for group in self.plan(lengths, COMFORTABLE_TOKENS[self.device.type]):
                     in_parts([sequences[position] for position in group], run, self.device)
         finally:
             self._model.train(was_training)

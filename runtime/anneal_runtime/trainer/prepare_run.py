@@ -18,6 +18,7 @@ from anneal_runtime.trainer.objectives.make import has_reference, make_objective
 from anneal_runtime.trainer.objectives.objective import Objective
 from anneal_runtime.trainer.objectives.reference import StartingModel, load_references
 from anneal_runtime.trainer.recomputation import Recomputation
+from anneal_runtime.trainer.packing import packed_line_tokens
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
 from anneal_runtime.trainer.training_data import TrainingData, load_training_data
@@ -40,7 +41,7 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     parameters = list(trainable(model).values())
     optimizer = make_optimizer(args, parameters, note)
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
-    forward = ForwardPass(model)
+    forward = ForwardPass(model, line_tokens=packed_line_tokens(args.packing, model, note))
     objectives = _objectives(method, forward, data, model)
     references = {name: each.reference for name, each in objectives.items() if each.reference is not None}
     state = RunState(token_budget=default_token_budget(data.rows, args.batch_size, forward.device))

@@ -82,7 +82,7 @@ class OptimizerStep:
             try:
                 return self._backward(step, units)
             except RuntimeError as error:
-                least = max(self.objective.padded_length(unit) for unit in units)
+                least = max(self.objective.token_count(unit) for unit in units)
                 if not is_out_of_memory(error) or (self.token_budget <= least and not self._recompute()):
                     raise
             # Outside of the handler, whose traceback keeps the failed pass alive.

@@ -50,6 +50,8 @@ class TrainingArgs:
     overlong: str | None
     finetuning_type: str
     load_in_4bit: bool
+    # None where the request names none; see packing.py.
+    packing: str | None
 
     def __post_init__(self) -> None:
         if self.finetuning_type != "lora":

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from anneal_runtime.trainer.batches import RowOrder, deal_rows, plan_microbatches
+from anneal_runtime.trainer.batches import RowOrder, deal_rows, pack_microbatches, plan_microbatches
 
 
 def test_the_order_is_a_pure_function_of_seed_and_step() -> None:
@@ -33,6 +33,15 @@ def test_microbatches_hold_each_row_once_within_the_budget_and_pad_little(seed: 
 
 def test_a_row_beyond_the_budget_goes_alone() -> None:
     assert plan_microbatches([50, 2000, 40], token_budget=100, overhead_tokens=16) == [[1], [0, 2]]
+
+
+def test_packed_microbatches_hold_each_row_once_within_the_budget_and_are_few() -> None:
+    rng = random.Random(1)
+    lengths = [*(min(int(rng.lognormvariate(4.5, 0.8)), 900) for _ in range(40)), 1500]
+    groups = pack_microbatches(lengths, token_budget=1000)
+    assert sorted(row for group in groups for row in group) == list(range(41))
+    assert groups[0] == [40] and all(sum(lengths[row] for row in group) <= 1000 for group in groups[1:])
+    assert len(groups) - 1 == -(-sum(lengths[:40]) // 1000)
 
 
 def test_rows_are_dealt_in_shares_of_like_length() -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from anneal_runtime.trainer.batches import plan_microbatches
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.objectives.reference import ReferenceLogps
 from anneal_runtime.trainer.rows import EncodedRows
@@ -60,12 +59,10 @@ class Objective(ABC):
     def series(self) -> tuple[str, ...]:
         return (*self.summed, *self.known)
 
-    def padded_length(self, unit: Unit) -> int:
-        """The tokens of a unit in a pass of its own."""
-        return len(unit) * max(self.rows.length(sequence) for sequence in unit)
+    def token_count(self, unit: Unit) -> int:
+        """What a pass over this unit alone computes."""
+        return self.forward.token_count([self.rows.length(sequence) for sequence in unit])
 
     def microbatches(self, units: list[Unit], token_budget: int) -> list[list[Unit]]:
-        plan = plan_microbatches(
-            [self.padded_length(unit) for unit in units], token_budget, self.forward.overhead_tokens
-        )
+        plan = self.forward.plan([self.token_count(unit) for unit in units], token_budget)
         return [[units[position] for position in group] for group in plan]
