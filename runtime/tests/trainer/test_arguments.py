@@ -88,9 +88,13 @@ def test_a_rank_stabilised_adapter_is_scaled_alike_where_it_is_trained_served_an
     assert read_config(plain.checkpoints[4] / "adapter_config.json")[0] == 24 / 16
 
 
-def test_gradient_checkpointing_changes_no_figure_and_no_weight(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "rows"), [(None, ROWS), ({"type": "dpo"}, PAIRS)])
+def test_gradient_checkpointing_changes_no_figure_and_no_weight(
+    method: dict[str, Any] | None, rows: list[dict[str, str]], tmp_path: Path
+) -> None:
+    args = {**ARGS, "method": Method.from_json(method)}
     kept, again = (
-        train(tmp_path / str(asked), ROWS, ROWS[:3], **ARGS, gradient_checkpointing=asked) for asked in (False, True)
+        train(tmp_path / str(asked), rows, rows[:3], **args, gradient_checkpointing=asked) for asked in (False, True)
     )
     assert figures(again) == figures(kept) and again.notes == kept.notes
     assert all(torch.equal(value, kept.weights[name]) for name, value in again.weights.items())
