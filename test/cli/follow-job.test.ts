@@ -37,7 +37,7 @@ test('says why a job waits, how many are ahead, and its steps from the first on'
       'The only slot is in use.',
       'The only slot is in use. 92 ahead.',
       'TRAINING MODEL',
-      `${'█'.repeat(3)}${'░'.repeat(27)} step 1  loss 2.500  9 s left`,
+      `${'█'.repeat(3)}${'░'.repeat(27)} step 1  loss 2.500`,
       'FAILED',
     ],
   )

@@ -163,7 +163,10 @@ export const testChatModel = ({ system, questions, finetuneArgs, least, mayDiffe
       }
       const left = await evaluate({ skip_bad_rows: true })
       assert.deepEqual([left['status'], left['rows'], left['skipped_rows']], ['COMPLETED', 2, 2], left.message)
-      assert.match(left.warnings?.[0] ?? '', /2 of 4 rows are bad and left out.*line 1: row: ends in a call.*line 4: output/)
+      assert.match(
+        left.warnings?.[0] ?? '',
+        /2 of 4 rows are bad and left out.*line 1: row: ends in a call.*line 4: output/,
+      )
       const failed = await evaluate({})
       assert.equal(failed['status'], 'FAILED')
       assert.match(

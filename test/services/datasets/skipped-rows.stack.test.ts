@@ -58,7 +58,10 @@ suite('a file with names of its own and broken rows', async () => {
     const { events } = await api.get<{ events: { reason: string | null; message: string }[] }>(
       `/v1/train/jobs/${id}/events`,
     )
-    assert.match(events.find(({ reason }) => reason === 'rows_skipped')?.message ?? '', /^2 of 14 rows are bad and left out/)
+    assert.match(
+      events.find(({ reason }) => reason === 'rows_skipped')?.message ?? '',
+      /^2 of 14 rows are bad and left out/,
+    )
     await api.post(`/v1/train/jobs/${id}/cancel`)
   })
 })
