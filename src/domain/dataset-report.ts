@@ -103,7 +103,7 @@ export type PreviewedRow = {
   error: { field: string; reason: string } | null
 }
 
-export type PreviewedAnswer = { text: string; isGood: boolean }
+type PreviewedAnswer = { text: string; isGood: boolean }
 
 type LearnedText = { text: string; isLearned: boolean }
 /** `special`: where special tokens that act are in the text. */

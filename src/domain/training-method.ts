@@ -17,7 +17,7 @@ export type TrainingMethod = {
 }
 
 /** The hyperparameters of a job's method, also for jobs that have none. */
-export const hyperparametersOf = ({ method }: { method?: TrainingMethod | null | undefined }): Hyperparameters =>
+const hyperparametersOf = ({ method }: { method?: TrainingMethod | null | undefined }): Hyperparameters =>
   method?.hyperparameters ?? defaultsOf('supervised')
 
 /** The name of a job's method, also for jobs that have none. */

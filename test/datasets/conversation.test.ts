@@ -88,7 +88,8 @@ test("a conversation in the format of ShareGPT reads as the same conversation in
       user('Hm?'),
       assistant('Yes.'),
     ],
-    learned: [2, 4, 8], muted: [6],
+    learned: [2, 4, 8],
+    muted: [6],
     tools: [
       {
         type: 'function',
