@@ -8,6 +8,7 @@ import { defaultLearningRate, resolveTrainingArgs } from '../../domain/training-
 import { resolveMethod } from '../../domain/training-method.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
+import { requireScope, scopesOf } from '../authenticate.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { findDataset } from './find.ts'
 import { mostShownRows, showTokens, type Training } from './show-tokens.ts'
@@ -34,7 +35,7 @@ type ShownRows = RowPreview & { version: DatasetVersion; tokens: TokenizedRow[] 
 
 /**
  * Reads rows of the newest version. An upload that is not there has none.
- * @throws ServiceError not_found, model_not_found, invalid_input, unavailable; the signal's reason
+ * @throws ServiceError not_found, model_not_found, invalid_input, invalid_token, unavailable; the signal's reason
  */
 export async function previewDatasetRows({
   ctx,
@@ -48,6 +49,8 @@ export async function previewDatasetRows({
   const { catalogue, datasets, database } = ctx.deps
   if (wanted && page.limit > mostShownRows)
     throw invalidInput('limit', `limit must be at most ${mostShownRows} with tokens=true.`)
+  // The tokens may start a model server, and a key that may only read starts nothing.
+  if (wanted) requireScope({ scopes: await scopesOf(ctx) }, 'training')
   const { baseModel, learned } = await resolveModel(ctx, modelName ?? catalogue.defaultCompletionModel.name)
   const version = await findDataset({ ctx, input: { datasetId } })
   const chat = chatOptionsOf({ asChat }, learned)

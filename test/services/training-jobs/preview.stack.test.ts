@@ -9,7 +9,8 @@ import { isProblem } from '../../../src/datasets/dataset-row.ts'
 import { rowReaderOf } from '../../../src/datasets/row-reader.ts'
 import { linesOf } from '../../../src/datasets/write-rows.ts'
 import { root, toolPath } from '../../../tools/paths.mjs'
-import { openAccount } from '../../support/stack.ts'
+import { createOperator } from '../../support/operator.ts'
+import { createApi, openAccount } from '../../support/stack.ts'
 
 type Sequence = {
   role: string
@@ -150,6 +151,16 @@ suite('a preview of a training', async () => {
       shown.rows[0]?.sequences?.map(({ role }) => role),
       ['desirable', 'undesirable'],
     )
+  })
+
+  test('a key that may only read sees rows, and starts no model server for their tokens', async () => {
+    const account = await createOperator().openAccount()
+    const { key } = await account.makeKey(['data', 'read'])
+    const reader = createApi(key)
+    await reader.upload('rows', '{"input": "Who?", "output": "Me."}\n')
+    await reader.get('/v1/data/rows/rows')
+    const refused = await reader.request<{ detail: string }>('GET', '/v1/data/rows/rows?tokens=true')
+    assert.deepEqual([refused.status, refused.body.detail.includes('"training"')], [401, true])
   })
 })
 

@@ -147,7 +147,7 @@ export const RowsQuery = z.strictObject({
     .enum(['true', 'false'])
     .optional()
     .describe(
-      'true shows `sequences`: the rows as tokens, with what a training would learn of them. The server of the model encodes them. `limit` is then at most 20',
+      'true shows `sequences`: the rows as tokens, with what a training would learn of them. The server of the model encodes them, so the key needs the scope training, too. `limit` is then at most 20',
     ),
   train_on: z
     .enum(trainingMethods.supervised.hyperparameters.train_on.choices)
