@@ -24,6 +24,7 @@ const otherNames: Readonly<Record<string, string>> = {
   ...{ load_in_8bit: 'load_in_4bit', quantization_bit: 'load_in_4bit' },
   ...{ sample_packing: 'packing', neat_packing: 'packing' },
   ...{ max_completion_tokens: 'max_tokens', max_output_tokens: 'max_tokens', stop_sequences: 'stop' },
+  ...{ train_on_inputs: 'train_on', train_on_input: 'train_on' },
   ...{ system_prompt: 'system', system_message: 'system', chat: 'as_chat', model: 'model_name' },
 }
 

@@ -34,6 +34,14 @@ class Method:
         return self.hyperparameters[hyperparameter]
 
     @property
+    def learns_chosen_prompt(self) -> bool:
+        return self.hyperparameters.get("loss_type") == "orpo"
+
+    def overlong(self, asked: str | None) -> str:
+        """What happens to rows that are too long: answers that are compared lose more by a cut than other rows."""
+        return asked or ("cut" if self.type == "supervised" else "drop")
+
+    @property
     def updates_per_batch(self) -> int:
         """Steps in a row that see the same rows."""
         return int(self.hyperparameters.get("num_iterations", 1))

@@ -17,8 +17,8 @@ from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.make import has_reference, make_objective
 from anneal_runtime.trainer.objectives.objective import Objective
 from anneal_runtime.trainer.objectives.reference import StartingModel, load_references
-from anneal_runtime.trainer.recomputation import Recomputation
 from anneal_runtime.trainer.packing import packed_line_tokens
+from anneal_runtime.trainer.recomputation import Recomputation
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
 from anneal_runtime.trainer.training_data import TrainingData, load_training_data

@@ -58,13 +58,13 @@ def load_training_data(
     if max_length < args.max_length:
         note("max_length_cut", f"max_length {args.max_length} was cut to the model's context of {context} tokens.")
     encoder = TextEncoder(base.tokenizer, special_tokens=args.special_tokens)
-    overlong = args.overlong or ("cut" if method.type == "supervised" else "drop")
+    overlong = method.overlong(args.overlong)
     if args.overlong and method.type == "reinforcement":
         note("argument_ignored", "overlong has no effect on recorded answers: those that are too long are cut.")
     if _keeps_places(method, overlong):
         order = RowOrder(count_rows(path), args.rows_per_step, args.seed)
         visited = order.visited(args.total_steps(order.steps_per_epoch))
-        train = DataRows(encode_rows(path, encoder, max_length, visited), max_length)
+        train = DataRows(encode_rows(path, encoder, max_length, visited, train_on=method["train_on"]), max_length)
     else:
         train = _all_rows(path, encoder, method, max_length, overlong)
         order = RowOrder(len(train.rows), args.rows_per_step, args.seed, updates_per_batch=method.updates_per_batch)
@@ -81,12 +81,16 @@ def _keeps_places(method: Method, overlong: str) -> bool:
 
 def _all_rows(path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str) -> DataRows:
     if method.type == "supervised":
-        return DataRows(encode_rows(path, encoder, max_length, overlong=overlong), max_length)
+        rows = encode_rows(path, encoder, max_length, overlong=overlong, train_on=method["train_on"])
+        return DataRows(rows, max_length)
     if method.type == "reinforcement":
         return DataRows(encode_rollouts(path, encoder, max_length), max_length)
-    learns_chosen_prompt = method.hyperparameters.get("loss_type") == "orpo"
     rows, is_good = encode_answer_rows(
-        read_answer_rows(path), encoder, max_length, overlong=overlong, learns_chosen_prompt=learns_chosen_prompt
+        read_answer_rows(path),
+        encoder,
+        max_length,
+        overlong=overlong,
+        learns_chosen_prompt=method.learns_chosen_prompt,
     )
     return DataRows(rows, max_length, is_good)
 
@@ -134,6 +138,7 @@ def load_held_out(
 ) -> HeldOutRows:
     if _keeps_places(method, overlong):
         used = evenly_spaced(count_rows(path), wanted)
-        return HeldOutRows(encode_rows(path, encoder, max_length, set(used)), max_length, used=used)
+        rows = encode_rows(path, encoder, max_length, set(used), train_on=method["train_on"])
+        return HeldOutRows(rows, max_length, used=used)
     data = _all_rows(path, encoder, method, max_length, overlong)
     return HeldOutRows(data.rows, max_length, data.is_good, evenly_spaced(len(data.rows), wanted))

@@ -19,7 +19,7 @@ from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import load_causal_lm
 from anneal_runtime.server.adapter_checks import read_config
 from anneal_runtime.trainer.adapter import load_adapter
-from anneal_runtime.trainer.failures import RowsRefused
+from anneal_runtime.trainer.failures import DataError, RowsRefused
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.objective import Step, Unit
 from anneal_runtime.trainer.step import OptimizerStep
@@ -198,7 +198,7 @@ def test_pairs_that_are_cut_compare_two_answers_to_one_prompt(loss_type: str, tm
     assert all(math.isfinite(row["loss"]) for row in cut.rows.values())
 
 
-def test_pairs_that_one_token_must_hold_are_left_out(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="Every row of the data is longer than 1 tokens"):
+def test_pairs_that_one_token_must_hold_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="Row 1 of the data to train on has no token to learn"):
         method = Method.from_json({"type": "dpo"})
         train(tmp_path, PAIRS, None, **{**ARGS, "max_length": 1}, overlong="cut", method=method)

@@ -11,11 +11,12 @@ from support.training import USUAL_ARGS, Training, train
 from transformers import MambaConfig, MambaForCausalLM
 
 from anneal_runtime.model_source import load_causal_lm
+from anneal_runtime.row_sequences import labelled
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.packing import ALWAYS, keeps_apart, packed_line_tokens
-from anneal_runtime.trainer.rows import EncodedRows, labelled
+from anneal_runtime.trainer.rows import EncodedRows
 from anneal_runtime.trainer.training_run import TrainingRun
 
 CPU = torch.device("cpu")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from anneal_runtime.row_sequences import joined
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.losses import judgement_loss
 from anneal_runtime.trainer.objectives.objective import Objective, Step, Sums, Unit
 from anneal_runtime.trainer.objectives.reference import ReferenceLogps
-from anneal_runtime.trainer.rows import EncodedRows, joined, parted
+from anneal_runtime.trainer.rows import EncodedRows, parted
 
 if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
