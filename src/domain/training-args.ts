@@ -135,7 +135,7 @@ const knownArgs = {
       `Scales the adapter by lora_alpha / sqrt(r_value), not by lora_alpha / r_value. Default ${laterDefaults.use_rslora}`,
     ),
   gradient_checkpointing: z
-    .union([z.literal('auto'), z.boolean()], { error: 'must be "auto", true or false' })
+    .union([z.enum(['auto']), z.boolean()], { error: 'must be "auto", true or false' })
     .describe(
       `Computes activations twice instead of keeping them: less memory, about a third more time, the same model. auto begins once a single row does not fit into the memory. Default ${laterDefaults.gradient_checkpointing}`,
     ),

@@ -164,7 +164,8 @@ function agreed(value: number, argument: number | null | undefined, path: string
   return value
 }
 
-const resolved = z.union([z.literal('auto'), z.number()])
+// An enum: generated Python clients cannot read a constant beside another type.
+const resolved = z.union([z.enum(['auto']), z.number()])
 
 /** The hyperparameters of a job that every method has. */
 export const ResolvedHyperparameters = z.object({

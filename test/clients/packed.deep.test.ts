@@ -67,9 +67,9 @@ suite('the packed clients', async () => {
   const expected = { names: ['a', 'b', 'c', 'd', 'e'], jobs: 3, status: 404, code: 'model_not_found' }
 
   const pack = join(root, 'tools/pack-clients.ts')
-  const [tarball = '', wheel = ''] = execFileSync(process.execPath, [pack, `${apiUrl}/openapi.json`], {
-    encoding: 'utf8',
-  }).split('\n')
+  // Beside the paths, the progress of a first set-up is printed.
+  const printed = execFileSync(process.execPath, [pack, `${apiUrl}/openapi.json`], { encoding: 'utf8' })
+  const [tarball = '', wheel = ''] = ['tgz', 'whl'].map((type) => new RegExp(`^/.*\\.${type}$`, 'm').exec(printed)?.[0])
 
   test('in TypeScript', async () => {
     const packages = await clientPackages(join(root, 'test/clients/typescript'))

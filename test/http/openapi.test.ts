@@ -12,10 +12,17 @@ const { json: document } = await edge.call('GET', '/openapi.json', { key: null }
 const Schema = z.looseObject({})
 const named = z.strictObject({ schema: z.strictObject({ $ref: z.string() }), example: z.unknown().optional() })
 const text = z.strictObject({ schema: z.strictObject({ description: z.string() }) })
+const event = z.strictObject({
+  schema: z.strictObject({
+    type: z.literal('object'),
+    properties: z.looseObject({ data: z.looseObject({ contentSchema: z.strictObject({ $ref: z.string() }) }) }),
+  }),
+  example: z.strictObject({ data: z.string() }).optional(),
+})
 const Content = z.union([
   z.record(z.string().regex(/^application\/(problem\+)?json$/), named),
   z.strictObject({ 'multipart/form-data': named }),
-  z.strictObject({ 'text/event-stream': named }),
+  z.strictObject({ 'text/event-stream': event }),
   z.strictObject({ 'application/json': named, 'text/event-stream': text }),
   z.strictObject({ 'application/json': named, 'application/octet-stream': text }),
 ])

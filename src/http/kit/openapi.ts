@@ -129,7 +129,9 @@ function operation(
         description: 'Done',
         headers: headersOf(200, { ...route, warns: route.warns === true || tellsUnknownFields(route) }),
         content: {
-          ...content(route.contentType ?? 'application/json', route.response, example.answer),
+          ...(route.contentType
+            ? { [route.contentType]: eventContent(route.response, example.answer) }
+            : content('application/json', route.response, example.answer)),
           ...moreContent(route),
         },
       },
@@ -227,11 +229,28 @@ const mebibyte = 1024 * 1024
 const moreContent = ({ alsoAnswers }: Route): Json =>
   alsoAnswers ? { [alsoAnswers]: { schema: { description: 'See docs/openai.md' } } } : {}
 
-function content(type: string, schema: z.ZodType, example?: unknown): Json {
+const content = (type: string, schema: z.ZodType, example?: unknown): Json => ({
+  [type]: { schema: referenceTo(schema), ...(example === undefined ? {} : { example }) },
+})
+
+function referenceTo(schema: z.ZodType) {
   const id = apiSchemas.get(schema)?.id
   if (id === undefined) throw new Error('name the schema of every body and answer with named()')
-  return { [type]: { schema: { $ref: uri(id) }, ...(example === undefined ? {} : { example }) } }
+  return { $ref: uri(id) }
 }
+
+/** The fields of a server-sent event are texts; `data` holds JSON. */
+const eventContent = (data: z.ZodType, example: unknown): Json => ({
+  schema: {
+    type: 'object',
+    properties: {
+      event: { type: 'string', description: 'The kind of the event' },
+      id: { type: 'string', description: 'For Last-Event-ID' },
+      data: { type: 'string', contentMediaType: 'application/json', contentSchema: referenceTo(data) },
+    },
+  },
+  ...(example === undefined ? {} : { example: { data: JSON.stringify(example) } }),
+})
 
 function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query', example: Json = {}): Json[] {
   if (!schema) return []

@@ -11,6 +11,13 @@ export const MetricsQuery = z.strictObject({
 
 const series = z.number().nullable()
 
+const MethodSeries = named(
+  'MethodSeries',
+  z
+    .record(z.string(), z.number())
+    .describe('Figures that only some methods of training have, by their names in TRL, such as rewards/margins'),
+)
+
 /** The series that every metric has, null where the trainer reported none at this step. Others follow as they are stored. */
 export const Metric = named(
   'TrainingJobMetric',
@@ -27,10 +34,7 @@ export const Metric = named(
     iter_time: series.describe('Seconds per step'),
     remaining_time: series.describe('In seconds'),
     flops: series.describe('Since the first step'),
-    series: z
-      .record(z.string(), z.number())
-      .optional()
-      .describe('Figures that only some methods of training have, by their names in TRL, such as rewards/margins'),
+    series: MethodSeries.optional(),
   }),
 )
 export type Metric = z.infer<typeof Metric>

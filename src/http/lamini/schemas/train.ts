@@ -171,12 +171,14 @@ export const TrainQuery = z.looseObject({
     ),
 })
 
+/** Typed clients can so read `job_id` of any answer. openapi-fetch forgets fields that can only be null. */
+const noJob = z.string().nullish().describe('Absent: no job was made')
+
 const DryRun = named(
   'TrainingEstimate',
   z.object({
     dry_run: z.literal(true).describe('Always true'),
-    // Named so that typed clients can read job_id of either answer.
-    job_id: z.null().optional().describe('Absent: a dry run makes no job'),
+    job_id: noJob,
     rows: z.int().describe('Rows of the data set'),
     skipped_rows: z
       .int()
@@ -204,7 +206,7 @@ const Preview = named(
   'TrainingPreview',
   z.object({
     preview: z.literal(true).describe('Always true'),
-    job_id: z.null().optional().describe('Absent: a preview makes no job'),
+    job_id: noJob,
     rows: z.array(PreviewedTokens).describe('The first 20 rows of the data'),
     totals: PreviewTotals,
     method: ShownMethod.describe('The method of the job'),
