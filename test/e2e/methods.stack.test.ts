@@ -57,7 +57,9 @@ suite('jobs of other methods', () => {
     const rows = sampleRows.slice(0, 20)
     const id = await api.train({ data: rows, finetune_args: { max_steps: 5, load_in_4bit: true } })
     const { model_name } = await api.untilStatus(id, 'COMPLETED')
-    const { events } = await api.get<{ events: { reason: string | null; message: string }[] }>(`/v1/train/jobs/${id}/events`)
+    const { events } = await api.get<{ events: { reason: string | null; message: string }[] }>(
+      `/v1/train/jobs/${id}/events`,
+    )
     const { message } = events.find(({ reason }) => reason === 'served_base_differs') ?? assert.fail()
     assert.match(message, /loss is \d\.\d{4} there, and \d\.\d{4} over the base as it is served/)
     const { output } = await api.post<{ output: string }>('/v1/completions', { model_name, prompt: rows[0]?.input })
