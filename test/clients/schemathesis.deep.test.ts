@@ -31,6 +31,10 @@ stateful.enabled = false
 include-path-regex = "^/openai/"
 generation.max-examples = 8
 phases.coverage.enabled = false
+# Schemathesis takes ids from earlier answers, and so would end its own key.
+[[operations]]
+include-operation-id = ["revoke_key", "rotate_key"]
+enabled = false
 `
 
 suite('schemathesis', async () => {

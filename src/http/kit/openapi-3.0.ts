@@ -10,13 +10,13 @@ export function toOpenApi30(document: Json): Json {
   const { license, ...otherInfo } = info as { license: Json }
   const { identifier, ...plainLicense } = license
   const written = Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, schemaOf(schema, schemas)]))
-  const operations = onlyFirstPaths(paths ?? {})
+  const operations = inSchemas(onlyFirstPaths(paths ?? {}), schemas) as Json
   return {
     ...rest,
     openapi: '3.0.3',
     // 3.0 knows no identifiers of licences.
     info: { ...otherInfo, license: { ...plainLicense, url: `https://spdx.org/licenses/${String(identifier)}` } },
-    paths: inSchemas(operations, schemas),
+    paths: operations,
     components: { ...otherComponents, schemas: onlyUsed(written, operations) },
   }
 }
@@ -58,7 +58,8 @@ function onlyUsed(schemas: Record<string, Json>, operations: Json): Record<strin
 }
 
 function schemaOf(schema: Json, schemas: Record<string, Json>): Json {
-  const { anyOf, oneOf, const: only, propertyNames: _names, not: _not, ...rest } = schema
+  const { anyOf, oneOf, const: only, ...others } = schema
+  const { propertyNames: _names, not: _not, contentMediaType: _media, contentSchema: _content, ...rest } = others
   const choices = (anyOf ?? oneOf) as Json[] | undefined
   if (choices) return choiceOf(rest, choices, schemas)
   if (Array.isArray(schema['type'])) return choiceOf({}, typesOf(schema), schemas)
@@ -136,11 +137,18 @@ function merged(objects: ObjectSchema[]): Json {
 function either(properties: Json[]): Json {
   const [first = {}, ...others] = properties.filter((each) => !isNull(each))
   if (others.every((each) => JSON.stringify(each) === JSON.stringify(first))) return first
-  const constants = [first, ...others].flatMap((each) => each['const'] ?? (each['enum'] as unknown[] | undefined) ?? [])
-  const description = first['description']
-  if (first['type'] === 'string' && others.every(({ type }) => type === 'string'))
-    return constants.length > others.length
-      ? { type: 'string', enum: [...new Set(constants)], description }
-      : { type: 'string', description }
-  return { anyOf: [first, ...others], description }
+  const choices = [first, ...others].flatMap(choicesIn)
+  const values = choices.filter((each) => !isNull(each))
+  const nulls = values.length < choices.length ? [{ type: 'null' }] : []
+  const areTexts = values.every(({ type }) => type === 'string')
+  return { anyOf: [...(areTexts ? [textOf(values)] : values), ...nulls], description: first['description'] }
+}
+
+const choicesIn = (schema: Json): Json[] =>
+  ((schema['anyOf'] ?? schema['oneOf']) as Json[] | undefined) ??
+  (Array.isArray(schema['type']) ? typesOf(schema) : [schema])
+
+function textOf(values: Json[]): Json {
+  const constants = values.flatMap((each) => each['const'] ?? (each['enum'] as unknown[] | undefined) ?? [])
+  return { type: 'string', ...(constants.length >= values.length && { enum: [...new Set(constants)] }) }
 }
