@@ -2,7 +2,7 @@
 
 export type TrainingStep = { step: number; loss: number; iter_time: number; remaining_time: number }
 
-/** `wait`: why the job does not go on, or what it does. `ahead`: jobs that get a slot before this one. */
+/** `wait`: why the job does not go on, or what it does. `ahead`: jobs that get a slot before this one, if any. */
 export type ShownState = { status: string; wait: string | null; ahead: number | null }
 
 const barWidth = 30
@@ -21,7 +21,7 @@ export function createProgressLine() {
     }
     const latest = history.at(-1)
     if (latest && status === 'TRAINING MODEL') print(describeStep(latest))
-    else if (wait !== null) print(`         ${wait}${ahead === null ? '' : ` ${ahead} ahead.`}`)
+    else if (wait !== null) print(`         ${wait}${ahead ? ` ${ahead} ahead.` : ''}`)
   }
 
   function print(text: string) {
