@@ -125,7 +125,7 @@ class TrainingRun:
         state.tokens_seen += outcome.token_count
         state.flops += outcome.token_count * self._flops_per_token
         state.token_budget = self.optimizer_step.token_budget
-        self.validation.add(outcome.loss)
+        self.validation.add(outcome.loss, outcome.series)
         self._clock.step_done(outcome.token_count)
         self.newest = outcome
 
