@@ -8,7 +8,7 @@ import torch
 
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.method import Method
-from anneal_runtime.trainer.objectives.losses import Pairs, preference_loss
+from anneal_runtime.trainer.objectives.losses import BY_TOKEN, Pairs, preference_loss
 from anneal_runtime.trainer.objectives.objective import News, Objective, Step, Sums, Unit, Window
 from anneal_runtime.trainer.objectives.preference_news import chosen_falls, saturated, start_of
 from anneal_runtime.trainer.objectives.reference import ReferenceLogps
@@ -17,8 +17,6 @@ from anneal_runtime.trainer.rows import EncodedRows
 if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
 
-# These compare mean log-probabilities of the model alone, and report them.
-BY_TOKEN = ("orpo", "simpo")
 # Passes of other shapes round a log-probability in fp32 by up to this share.
 ROUNDING = 1e-6
 
