@@ -25,11 +25,12 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
+from anneal_runtime.row_sequences import NOT_LEARNED, labelled
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
 from anneal_runtime.trainer.objectives.supervised import Supervised
-from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
+from anneal_runtime.trainer.rows import EncodedRows
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
 

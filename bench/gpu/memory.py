@@ -10,10 +10,11 @@ from trainer import MODEL
 
 from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
+from anneal_runtime.row_sequences import labelled
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.objectives.supervised import Supervised
-from anneal_runtime.trainer.rows import EncodedRows, labelled
+from anneal_runtime.trainer.rows import EncodedRows
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
 

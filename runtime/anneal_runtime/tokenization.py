@@ -53,6 +53,12 @@ class TextEncoder:
         twin._renamed = copy.deepcopy(self._renamed)
         return twin
 
+    def acting(self, special_tokens: bool) -> TextEncoder:
+        """The same encoder, whose special tokens act in prompts or do not."""
+        same = copy.copy(self)
+        same._acts = special_tokens
+        return same
+
     def prompt(self, text: str) -> str:
         """A text that its author may have written by a template, for `prompts`."""
         return self._names.swapped(text) if self._acts else text
@@ -132,3 +138,14 @@ class TextEncoder:
 
 def text_of(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
     return cast(str, tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+
+def token_texts(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> list[str]:
+    """The text of each token, to be read. A part of a character shows as U+FFFD."""
+    texts = {each: tokenizer.decode([each], clean_up_tokenization_spaces=False) for each in set(ids)}
+    pieces = cast(list[str], tokenizer.convert_ids_to_tokens(ids))
+    # Some tokenizers decode the first word of a text without the space before it.
+    return [
+        f" {texts[each]}" if piece.startswith("\u2581") and texts[each][:1] != " " else texts[each]
+        for each, piece in zip(ids, pieces, strict=True)
+    ]

@@ -100,6 +100,7 @@ const quotedWord = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}
 
 function describe({
   state,
+  method,
   rows,
   bad_rows: bad,
   duplicates,
@@ -110,7 +111,8 @@ function describe({
     rows === 1 ? `line ${first}: ${field}: ${reason}` : `${rows} rows, first in line ${first}: ${field}: ${reason}`,
   )
   const left = unread.map(({ field, rows, line }) => `not read: ${field}, in ${rows} rows, first in line ${line}`)
-  return [`${state}: ${rows} rows, ${bad} bad, ${duplicates} repeated`, ...lines, ...left].join('\n')
+  const of = method === 'supervised' ? '' : ` of the method ${method}`
+  return [`${state}: ${rows} rows${of}, ${bad} bad, ${duplicates} repeated`, ...lines, ...left].join('\n')
 }
 
 const datasetRows = (list: Dataset[]) =>
@@ -141,9 +143,9 @@ const versionRows = (list: Version[]) =>
 const textRows = (list: Row[]) =>
   table(
     ['ROW', 'INPUT', 'OUTPUT'],
-    list.map(({ index, input, output, error }) => [
+    list.map(({ index, input, output, answers, error }) => [
       String(index),
       error ? `${error.field}: ${error.reason}` : oneLine(input, 60),
-      oneLine(output, 60),
+      oneLine(answers ? answers.map(({ text, good }) => `${good ? '+' : '-'} ${text}`).join(' ') : output, 60),
     ]),
   )

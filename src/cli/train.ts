@@ -2,6 +2,7 @@ import { checkTraining } from './remote/check-training.ts'
 import type { Client } from './remote/client.ts'
 import { columnOptions, columnsIn, setColumns } from './remote/columns.ts'
 import { describeEstimate, type TrainAnswer } from './remote/estimate.ts'
+import { describePreview } from './remote/preview.ts'
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
 import { fileText, idOption, uploadFile } from './remote/upload-file.ts'
@@ -40,6 +41,9 @@ const options = {
   'dry-run': {
     says: 'check the request and its data, estimate the time, and start no job; a FILE is uploaded all the same',
   },
+  preview: {
+    says: 'show the first rows as tokens with what the job would learn of them, and start no job; a FILE is uploaded all the same',
+  },
   watch: { says: 'wait until the job has ended, with a progress bar' },
 } as const
 
@@ -65,6 +69,10 @@ export const command = serviceVerb({
       print(answer, () => describeEstimate(answer))
       return 0
     }
+    if (isPreview(answer)) {
+      print(answer, () => describePreview(answer))
+      return 0
+    }
     const jobId = String(answer.job_id)
     if (!isJson)
       console.log(`${uploaded ? `Data set ${uploaded.dataset_id} uploaded; t` : 'T'}raining job ${jobId} accepted.`)
@@ -78,12 +86,15 @@ type Given = Values<typeof options>
 
 const isEstimate = (answer: TrainAnswer): answer is Extract<TrainAnswer, { dry_run: true }> => 'dry_run' in answer
 
+const isPreview = (answer: TrainAnswer): answer is Extract<TrainAnswer, { preview: true }> => 'preview' in answer
+
 /** Finds what is wrong before anything is uploaded. */
-function refuseWrongUse(file: string | undefined, { dataset, method, watch, 'dry-run': isDry }: Given) {
+function refuseWrongUse(file: string | undefined, { dataset, method, watch, preview, 'dry-run': isDry }: Given) {
   if (file === undefined && dataset === undefined)
     throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
   methodNamed(method)
   if (isDry && watch) throw new UsageError('A dry run starts no job: leave --watch out.')
+  if (preview && (watch || isDry)) throw new UsageError('A preview starts no job: leave --watch and --dry-run out.')
 }
 
 function methodNamed(text = 'supervised'): MethodName {
@@ -101,7 +112,7 @@ function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>) {
   const hyperparameters = Object.fromEntries(pairs.filter(isKnob))
   return {
     finetune_args: Object.fromEntries(pairs.filter((pair) => !isKnob(pair))),
-    ...(type !== 'supervised' && { method: { type, [type]: { hyperparameters } } }),
+    ...((type !== 'supervised' || pairs.some(isKnob)) && { method: { type, [type]: { hyperparameters } } }),
   }
 }
 
@@ -114,6 +125,7 @@ const settingsOf = ({
   graders,
   gpus,
   metadata = [],
+  preview,
   'dry-run': isDry,
   'skip-bad-rows': skip,
 }: Given) => ({
@@ -124,6 +136,7 @@ const settingsOf = ({
   ...(graders !== undefined && { evaluation: { graders: graders.split(',').map((each) => each.trim()) } }),
   ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata.map((text) => parsePair('--metadata', text))) }),
   ...(isDry && { dry_run: true }),
+  ...(preview && { preview: true }),
   ...(skip && { skip_bad_rows: true }),
 })
 

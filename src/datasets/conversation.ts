@@ -1,7 +1,7 @@
 // A row with messages, in OpenAI's fine-tuning format, in that of ShareGPT, or divided into prompt and completion as TRL does. Every assistant message is trained on,
 // with the messages before it as input.
 import { plainChat, toolOnWire, type ChatTool } from '../domain/chat.ts'
-import type { DatasetRow, ReadRow } from './read-row.ts'
+import type { Conversation, DatasetRow, ReadRow } from './read-row.ts'
 import { readMessage, type ReadMessage } from './message.ts'
 import { isAbsent, type Field, type FieldName, type listNames, type RowFields, type RowProblem } from './row-fields.ts'
 import { quoted } from './shown-names.ts'
@@ -107,7 +107,13 @@ export function conversationOf(
   const answer = last === undefined ? undefined : messages[last]
   if (!answer) return { field, reason: 'has no assistant message to train on' }
   // Nothing is learned from the messages after the last answer.
-  const conversation = { messages: messages.slice(0, last).concat(answer), learned, ...offering(tools) }
+  const muted = read.slice(0, last).flatMap(({ isMuted }, index) => (isMuted ? [index] : []))
+  const conversation: Conversation = {
+    messages: messages.slice(0, last).concat(answer),
+    learned,
+    ...(muted.length > 0 && { muted }),
+    ...offering(tools),
+  }
   const output = plainChat([answer]).slice('assistant: '.length)
   return { input: plainChat(messages.slice(0, last)), output, conversation }
 }

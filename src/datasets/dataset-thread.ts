@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { MethodName } from '../domain/method-table.ts'
+import type { PreparedRows } from '../domain/row-tokens.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import type { DatasetLimits } from './dataset-limits.ts'
@@ -12,6 +13,7 @@ import { validateDataset } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { previewRows, type Preview } from './preview-rows.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
+import { prepareLines, type LinesWanted } from './prepared-lines.ts'
 import { sampleRows, type Sample, type SampledRows } from './sample-rows.ts'
 import type { Tokenizers } from './token-sample.ts'
 
@@ -19,16 +21,17 @@ export type DatasetSettings = { config: StorageConfig; tokenizers: Tokenizers; l
 
 export type DatasetTask =
   | ({ kind: 'prepare' } & DataOfJob)
-  | { kind: 'check'; key: string; model: string; columns: Columns | null; method?: MethodName }
+  | { kind: 'check'; key: string; model: string; columns: Columns | null; method: MethodName | null }
   | ({ kind: 'sample' } & Sample)
   | ({ kind: 'map' } & Mapping)
   | ({ kind: 'join' } & PartsToJoin)
+  | ({ kind: 'lines' } & LinesWanted)
   | PreviewTask
 
 export type PreviewTask = { kind: 'preview'; key: string } & Preview
 
 export type TaskAnswer =
-  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | JoinedParts | null }
+  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | JoinedParts | PreparedRows | null }
   | { invalid: { message: string; report: DatasetReport | undefined } }
   | { error: string; isBug: boolean }
 
@@ -59,6 +62,8 @@ function perform(task: DatasetTask) {
       return mapColumns(storage, task, settings)
     case 'join':
       return joinParts(storage, task)
+    case 'lines':
+      return prepareLines(storage, task)
     case 'preview':
       return previewRows(storage, task, settings)
   }

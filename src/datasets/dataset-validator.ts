@@ -2,6 +2,7 @@
 import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { MethodName } from '../domain/method-table.ts'
+import type { PreparedRows } from '../domain/row-tokens.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
@@ -9,6 +10,7 @@ import { defaultDatasetLimits, type DatasetLimits } from './dataset-limits.ts'
 import type { DatasetSettings, DatasetTask, PreviewTask, TaskAnswer } from './dataset-thread.ts'
 import type { JoinedParts, PartsToJoin } from './join-parts.ts'
 import type { Mapping } from './map-columns.ts'
+import type { LinesWanted } from './prepared-lines.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
 import type { Sample, SampledRows } from './sample-rows.ts'
 import type { Tokenizers } from './token-sample.ts'
@@ -63,16 +65,22 @@ export function createDatasetValidator(
       inThread(accountId, { kind: 'map', ...mapping }, signal) as Promise<DataFile>,
     join: ({ accountId, ...parts }: PartsToJoin & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'join', ...parts }, signal) as Promise<JoinedParts>,
-    /** @param check `model`: the base model whose tokens are counted @returns null when no object has this key */
+    /**
+     * @param check `model`: the base model whose tokens are counted; `method`: null for the one that takes the first rows
+     * @returns null when no object has this key
+     */
     check: (
       {
         accountId,
         ...check
-      }: { accountId: string; key: string; model: string; columns: Columns | null; method?: MethodName },
+      }: { accountId: string; key: string; model: string; columns: Columns | null; method: MethodName | null },
       signal?: AbortSignal,
     ) => inThread(accountId, { kind: 'check', ...check }, signal) as Promise<DatasetReport | null>,
     /** @returns null when no object has this key */
     preview: ({ accountId, ...task }: Omit<PreviewTask, 'kind'> & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'preview', ...task }, signal) as Promise<RowPreview | null>,
+    /** Rows as the lines that a trainer would get. @returns null when no object has this key */
+    lines: ({ accountId, ...wanted }: LinesWanted & { accountId: string }, signal: AbortSignal) =>
+      inThread(accountId, { kind: 'lines', ...wanted }, signal) as Promise<PreparedRows | null>,
   }
 }

@@ -3,7 +3,7 @@ import type { ChatMessage } from '../domain/chat.ts'
 import { isAbsent, isObject, noteUnread, type RowProblem } from './row-fields.ts'
 import { readCalls, readWrittenCalls } from './tool-calls.ts'
 
-export type ReadMessage = { message: ChatMessage; isLearned: boolean }
+export type ReadMessage = { message: ChatMessage; isLearned: boolean; isMuted?: boolean }
 
 /** `list`: the field that holds the messages. `open`: ids of calls without a result yet, for results that name no call. */
 type Place = { list: string; index: number; open: string[]; unread: string[] }
@@ -52,7 +52,11 @@ export function readMessage(value: unknown, { list, index, open, unread }: Place
   const isPlain = value['type'] === 'message' || value['type'] === 'text'
   const more = [isCall ? '' : 'tool_calls', role === 'tool' ? 'name' : '', isPlain ? 'type' : '']
   noteUnread(value, [speaker, field, 'weight', 'tool_call_id', ...more], `${list}[]`, unread)
-  return { message: { role, content, ...(calls.length > 0 && { calls }), ...tie }, isLearned }
+  return {
+    message: { role, content, ...(calls.length > 0 && { calls }), ...tie },
+    isLearned,
+    isMuted: role === 'assistant' && weight === 0,
+  }
 }
 
 function textProblem(content: string | null): string | null {

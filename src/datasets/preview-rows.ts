@@ -1,5 +1,5 @@
 // Reads some rows of an upload, as the trainer would, with the reason of each bad one.
-import { chatOf, plainChat } from '../domain/chat.ts'
+import { chatOf, plainChat, type ChatMessage } from '../domain/chat.ts'
 import type {
   Columns,
   MarkedText,
@@ -9,8 +9,10 @@ import type {
   RowPreview,
   TemplatedRow,
 } from '../domain/dataset-report.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readChatTemplate, type ChatTemplate } from './chat-template.ts'
+import { methodOfFile } from './method-of-file.ts'
 import { isProblem, readColumns, type Conversation, type DatasetRow } from './dataset-row.ts'
 import { proposeColumns } from './propose-columns.ts'
 import type { RawRow } from './raw-row.ts'
@@ -20,7 +22,7 @@ import { isObject } from './row-fields.ts'
 import { loadTokenizer, tokenizerOf, type TokenizerSource, type Tokenizers } from './token-sample.ts'
 
 /** What is read to reach a page, after decompression: a second or two. */
-const reachBytes = 256 * 1024 * 1024
+export const reachBytes = 256 * 1024 * 1024
 const maxTextCharacters = 10_000
 /** The template writes at most so many characters for a page, in half a second. It writes the text before each answer. */
 const maxTemplatedCharacters = 500_000
@@ -43,6 +45,8 @@ export type Preview = {
   columns: Columns | null
   model: string
   pairs: { system: string | null } | null
+  /** The method that the rows are read for; null for the one that takes the first rows of the file. */
+  method: MethodName | null
 }
 
 /** @returns null when no object has this key */
@@ -51,12 +55,13 @@ export async function previewRows(
   { key, model, pairs, ...page }: Preview & { key: string },
   { tokenizers }: { tokenizers: Tokenizers },
 ): Promise<RowPreview | null> {
+  const method = page.method ?? (await methodOfFile(storage, key, page.columns))
   const file = await storage.read(key)
   if (!file) return null
   try {
     const tokenizer = tokenizerOf(tokenizers, model)
     const reading = { templatedOf: createTemplating(tokenizer), actingIn: actingIn(tokenizer), pairs }
-    return await readPage(file, page, { read: rowReaderOf(page.columns), ...reading })
+    return await readPage(file, { ...page, method }, { read: rowReaderOf(page.columns, method), ...reading })
   } finally {
     // Nothing more is fetched.
     file.destroy()
@@ -65,7 +70,12 @@ export async function previewRows(
 
 async function readPage(
   file: AsyncIterable<Buffer>,
-  { offset, limit, columns: readColumnsOf }: Pick<Preview, 'offset' | 'limit' | 'columns'>,
+  {
+    offset,
+    limit,
+    columns: readColumnsOf,
+    method,
+  }: Pick<Preview, 'offset' | 'limit' | 'columns'> & { method: MethodName },
   reading: Reading,
 ): Promise<RowPreview> {
   const rows: PreviewedRow[] = []
@@ -74,7 +84,7 @@ async function readPage(
   const answer = (next: number | null): RowPreview => {
     const isRead = readColumnsOf !== null || rows.some(({ error }) => error === null)
     const proposedColumns = isRead ? null : found.proposal()
-    return { rows, columns: found.names(), readColumns: readColumnsOf, separator, proposedColumns, next }
+    return { rows, method, columns: found.names(), readColumns: readColumnsOf, separator, proposedColumns, next }
   }
   let index = 0
   for await (const batch of readDataset(file, reachBytes, (sign) => (separator = sign)))
@@ -120,18 +130,25 @@ function createFoundColumns() {
 function previewOf(raw: RawRow, { read, templatedOf, actingIn, pairs }: Reading): Omit<PreviewedRow, 'index'> {
   const { line } = raw
   const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)
-  if (isProblem(row))
-    return { line, row: null, messages: null, templated: null, specialTokens: [], isCut: false, error: row }
-  const { input, output, conversation } = row
+  if (isProblem(row)) return { line, row: null, answers: null, ...none, specialTokens: [], error: row }
+  const { input, output, conversation, answers } = row
   const texts = { input: beginning(input), output: beginning(output) }
   const { messages, isCut: areMessagesCut } = conversation ? messagesOf(conversation) : none
   const chat = conversation ?? (pairs && input !== '' ? asConversation(row, pairs) : null)
   const { templated, isCut: isTemplateCut } = chat ? templatedOf(chat) : none
-  const areTextsCut = input.length > maxTextCharacters || output.length > maxTextCharacters
+  const said = answers && answers.list.map(({ said, isGood }) => ({ text: textOf(said), isGood }))
+  const areTextsCut = [input, output, ...(said ?? []).map(({ text }) => text)].some(
+    ({ length }) => length > maxTextCharacters,
+  )
+  const shown = said ? said.map(({ text, isGood }) => ({ text: beginning(text), isGood })) : null
   const isCut = areTextsCut || areMessagesCut || isTemplateCut
   const specialTokens = chat ? [] : actingIn(input)
-  return { line, row: texts, messages, templated, specialTokens, isCut, error: null }
+  return { line, row: texts, answers: shown, messages, templated, specialTokens, isCut, error: null }
 }
+
+/** Calls of functions are part of the text. */
+const textOf = (said: string | ChatMessage) =>
+  typeof said === 'string' ? said : plainChat([said]).slice('assistant: '.length)
 
 /** A pair as an evaluation asks for it, with the answer that it expects. */
 function asConversation({ input, output }: DatasetRow, { system }: { system: string | null }): Conversation {

@@ -2,8 +2,16 @@
 import type { ChatMessage, toolOnWire } from '../domain/chat.ts'
 import type { FieldName } from './row-fields.ts'
 
-/** `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them. */
-export type Conversation = { messages: ChatMessage[]; learned: number[]; tools?: ReturnType<typeof toolOnWire>[] }
+/**
+ * `learned`: the positions of the assistant messages to train on, in ascending order. The last message is the last of them.
+ * `muted`: the positions of those that have the weight 0; absent without any.
+ */
+export type Conversation = {
+  messages: ChatMessage[]
+  learned: number[]
+  muted?: number[]
+  tools?: ReturnType<typeof toolOnWire>[]
+}
 
 /** An answer that is compared with another one, or judged. In a conversation it is a message. */
 export type Answer = { said: string | ChatMessage; isGood: boolean }

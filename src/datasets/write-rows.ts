@@ -18,7 +18,12 @@ export function linesOf({ answers, ...row }: DatasetRow): string[] {
   if (!answers) return [lineOf(row)]
   const { input, conversation } = row
   const asked = conversation
-    ? { ...conversation, learned: undefined, messages: conversation.messages.slice(0, -1).map(messageOnWire) }
+    ? {
+        ...conversation,
+        learned: undefined,
+        muted: undefined,
+        messages: conversation.messages.slice(0, -1).map(messageOnWire),
+      }
     : { input }
   const [first, second] = answers.list
   if (answers.areCompared && first && second)

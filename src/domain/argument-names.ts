@@ -20,6 +20,7 @@ const otherNames: Readonly<Record<string, string>> = {
   ...{ max_seq_length: 'max_length', max_seq_len: 'max_length', model_max_length: 'max_length' },
   ...{ save_total_limit: 'keep_checkpoints', early_stopping_patience: 'early_stopping' },
   ...{ max_completion_tokens: 'max_tokens', max_output_tokens: 'max_tokens', stop_sequences: 'stop' },
+  ...{ train_on_inputs: 'train_on', train_on_input: 'train_on' },
   ...{ system_prompt: 'system', system_message: 'system', chat: 'as_chat', model: 'model_name' },
 }
 

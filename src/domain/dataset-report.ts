@@ -31,7 +31,7 @@ export type Columns = { input: string | null; output: string }
 export type UnreadField = { field: string; rows: number; line: number }
 
 /** Counts the changes of how rows are read. Reports and prepared rows of another number are not used again. */
-export const rowReader = 4
+export const rowReader = 5
 
 export type DatasetReport = {
   /** `rowReader` of the release that made the report. */
@@ -93,6 +93,8 @@ export type PreviewedRow = {
   row: { input: string; output: string } | null
   /** The messages of a conversation, up to the last that is learned; null for other rows. */
   messages: PreviewedMessage[] | null
+  /** Answers that are compared or judged, the better one first; null for rows of supervised training. */
+  answers: PreviewedAnswer[] | null
   /** The conversation as a model's chat template writes it; null where the template is not known. */
   templated: TemplatedRow | null
   /** The special tokens of the model that act in the input of a pair. Empty where the model's tokenizer is not known. */
@@ -100,6 +102,8 @@ export type PreviewedRow = {
   isCut: boolean
   error: { field: string; reason: string } | null
 }
+
+type PreviewedAnswer = { text: string; isGood: boolean }
 
 type LearnedText = { text: string; isLearned: boolean }
 /** `special`: where special tokens that act are in the text. */
@@ -114,6 +118,8 @@ export type ProposedColumns = Columns & { rows: { line: number; input: string; o
 
 export type RowPreview = {
   rows: PreviewedRow[]
+  /** The method that the rows were read for. */
+  method: MethodName
   /** The names of the fields that these rows have. */
   columns: string[]
   /** The columns that were read; null where the names of the fields say what they hold. */

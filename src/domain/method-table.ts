@@ -33,7 +33,14 @@ const clip = (value: number, bound: string) =>
 
 export const trainingMethods = {
   supervised: {
-    hyperparameters: {},
+    hyperparameters: {
+      train_on: {
+        default: 'answers',
+        choices: ['answers', 'last_answer', 'everything'],
+        description:
+          'What of a row is learned: its answers, the last of them, or the prompt too. Of a text everything is learned',
+      },
+    },
     defaultsByLossType: {},
     rows: [
       { input: 'Who?', output: 'Me.' },

@@ -111,7 +111,8 @@ function introduction({ base, parent, args, method, learned, data }: CardFacts, 
     base.license === undefined
       ? 'The service names no licence of the base.'
       : `The licence of the base is ${inline(base.license)}.`
-  return `${kind} ${inline(publicNameOf(base))}. Method: ${method?.type ?? 'supervised fine-tuning'}${form}, by LoRA of rank ${args.r_value}, with the data set ${inline(data.name)}.${from} ${licence}`
+  const name = method && method.type !== 'supervised' ? method.type : 'supervised fine-tuning'
+  return `${kind} ${inline(publicNameOf(base))}. Method: ${name}${form}, by LoRA of rank ${args.r_value}, with the data set ${inline(data.name)}.${from} ${licence}`
 }
 
 function dataTable({ data: { name, id, version, rows, hasOwnEvaluation } }: CardFacts): string {

@@ -2,6 +2,7 @@
 // from transformers. A note tells what has no effect here.
 import { z } from 'zod'
 import { ignored, notesOnNames } from './argument-names.ts'
+import { trainingMethods } from './method-table.ts'
 import { documentedDefaults, EarlyStopping, FinetuneArgs, schedules, type TrainingNote } from './training-args.ts'
 
 /** `early_stopping: true` means these settings. */
@@ -13,6 +14,12 @@ const otherSchedules = ['reduce_lr_on_plateau', 'cosine_with_min_lr', 'warmup_st
 const ownOptimizers = ['adafactor', 'sgd', 'adamw', 'adamw_hf', 'adamw_torch', 'adamw_torch_fused']
 
 const { shape } = FinetuneArgs
+
+/** Together's `train_on_inputs` is a hyperparameter here. */
+export const namesOfMethod = {
+  field: 'method.supervised.hyperparameters',
+  names: Object.keys(trainingMethods.supervised.hyperparameters),
+}
 
 /** transformers also takes a share of all steps. */
 const steps = z
@@ -67,7 +74,7 @@ export const SentFinetuneArgs = z.preprocess(withoutOddForms, SentArgs).transfor
   }
   const told = [scheduled, save, validate, optim].flatMap(({ note }) => note ?? [])
   if (keep === 'last' && loadsBest) told.push(ignored('load_best_model_at_end has no effect, because keep is "last".'))
-  const named = notesOnNames('finetune_args', sent, Object.keys(SentArgs.shape))
+  const named = notesOnNames('finetune_args', sent, Object.keys(SentArgs.shape), [namesOfMethod])
   return { args, notes: [...told, ...named, ...stopped.notes] }
 })
 

@@ -179,7 +179,7 @@ export function notesWithoutHeldOut({ keep, early_stopping: stopping }: Pick<Tra
  * Takes each argument from the request, else the catalogue, else the documented defaults. `lora_alpha` defaults to
  * `r_value`: the original platform documents 1, which learns nothing when applied literally.
  * @returns also the names of the arguments that the request gave
- * @throws ServiceError invalid_input for an adapter that no model server could hold
+ * @throws ServiceError invalid_input for an adapter that no model server could hold, and for rows without room to learn
  */
 export function resolveTrainingArgs(
   requested: FinetuneArgs,
@@ -188,6 +188,11 @@ export function resolveTrainingArgs(
   const given = present(requested)
   if ((given.r_value ?? 0) > entry.maxRank)
     throw invalidInput('finetune_args.r_value', `r_value must be at most ${entry.maxRank} for ${entry.name}.`)
+  if (given.max_length === 1)
+    throw invalidInput(
+      'finetune_args.max_length',
+      'max_length must be at least 2: each token is learned from the ones before it.',
+    )
   const r_value = Math.min(defaults.r_value, entry.maxRank)
   const args: TrainingArgs = { ...defaults, r_value, ...entry.recommendedArgs, ...given }
   if (given.lora_alpha === undefined && (given.r_value !== undefined || entry.recommendedArgs.lora_alpha === undefined))

@@ -6,13 +6,19 @@ import { defaultLearningRate, type FinetuneArgs, type RecommendedArgs, type Trai
 
 const tables: Record<string, MethodTable> = trainingMethods
 
-/** Frozen with the job. Jobs of the method supervised have none. */
+type Hyperparameters = Record<string, number | string | boolean>
+
+/** Frozen with the job. Supervised jobs with the default hyperparameters have none. */
 export type TrainingMethod = {
-  type: Exclude<MethodName, 'supervised'>
-  hyperparameters: Record<string, number | string | boolean>
+  type: MethodName
+  hyperparameters: Hyperparameters
   /** The names that the request gave. */
   given: string[]
 }
+
+/** The hyperparameters of a job's method, also for jobs that have none. */
+const hyperparametersOf = ({ method }: { method?: TrainingMethod | null | undefined }): Hyperparameters =>
+  method?.hyperparameters ?? defaultsOf('supervised')
 
 /** The name of a job's method, also for jobs that have none. */
 export const methodNameOf = ({ method }: { method?: TrainingMethod | null | undefined }): MethodName =>
@@ -113,20 +119,25 @@ export function resolveMethod(
   const { hyperparameters: knobs, defaultsByLossType, batchSize, rateFactor } = tables[type] as MethodTable
   const ofMethod = { learning_rate: learningRate * rateFactor }
   const args = argumentsOf(given, { type, finetuneArgs, learningRate: ofMethod.learning_rate })
-  if (type === 'supervised') return { method: null, finetuneArgs: args, recommendedArgs: {} }
-  const defaults = Object.fromEntries(Object.entries(knobs).map(([knob, { default: value }]) => [knob, value]))
+  const defaults = defaultsOf(type)
   const lossType = String(given['loss_type'] ?? defaults['loss_type'])
   const own = Object.fromEntries(Object.entries(given).filter(([name]) => name in knobs))
+  const hyperparameters = { ...defaults, ...defaultsByLossType[lossType], ...own }
+  const found = { type, hyperparameters, given: Object.keys(given) }
+  // So the hash of such a job is that of earlier releases.
+  const isUsual = Object.entries(defaults).every(([name, value]) => hyperparameters[name] === value)
+  if (type === 'supervised') return { method: isUsual ? null : found, finetuneArgs: args, recommendedArgs: {} }
   return {
-    method: {
-      type,
-      hyperparameters: { ...defaults, ...defaultsByLossType[lossType], ...own },
-      given: Object.keys(given),
-    },
+    method: found,
     finetuneArgs: args,
     recommendedArgs: { ...ofMethod, ...(batchSize && { batch_size: batchSize, gradient_accumulation_steps: 1 }) },
   }
 }
+
+const defaultsOf = (type: MethodName): Hyperparameters =>
+  Object.fromEntries(
+    Object.entries((tables[type] as MethodTable).hyperparameters).map(([knob, { default: value }]) => [knob, value]),
+  )
 
 function argumentsOf(
   { n_epochs: epochs, batch_size: rows, learning_rate_multiplier: multiplier }: Shared,
@@ -197,12 +208,15 @@ export function resolvedHyperparameters(
   }
 }
 
+/** With every hyperparameter that is no argument. */
+export const methodForTrainer = ({ type, hyperparameters }: TrainingMethod) => ({ type, [type]: { hyperparameters } })
+
 export function shownMethod(job: OfJob, model: OfModel): ShownMethod {
   const type = methodNameOf(job)
-  const hyperparameters = { ...resolvedHyperparameters(job, model), ...job.method?.hyperparameters }
+  const hyperparameters = { ...resolvedHyperparameters(job, model), ...hyperparametersOf(job) }
   return { type, [type]: { hyperparameters } }
 }
 
 /** The names of hyperparameters that the request of a job did not give, and that are no arguments. */
 export const defaultedHyperparameters = (method: TrainingMethod | null | undefined): string[] =>
-  method ? Object.keys(method.hyperparameters).filter((name) => !method.given.includes(name)) : []
+  Object.keys(hyperparametersOf({ method })).filter((name) => !method?.given.includes(name))

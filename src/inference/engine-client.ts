@@ -3,6 +3,7 @@ import { text as readText } from 'node:stream/consumers'
 import { messageOnWire, toolOnWire } from '../domain/chat.ts'
 import { isText } from '../domain/prompt.ts'
 import type { AnswerRoom } from '../domain/answer-room.ts'
+import type { EncodedRow } from '../domain/row-tokens.ts'
 import type { SamplingExtras } from '../domain/sampling-extras.ts'
 import { isLargeJson, jsonPieces } from '../json-pieces.ts'
 import { EngineLost, EngineRefusal, exchange, type Endpoint, type Payload } from './engine-exchange.ts'
@@ -151,6 +152,34 @@ export const requestCallFormat: EngineCall<{ name: string; token: number | null;
   const { name, token = null } = answer as { name: string; token?: number | null }
   return { name, token, usage: { promptTokens: 0, completionTokens: 0 } }
 }
+
+/** `method` as a trainer gets it; absent for supervised. Each of `rows` is the lines that a trainer gets of a row. */
+export type RowsToPreview = {
+  method?: { type: string } | undefined
+  maxLength: number
+  specialTokens: boolean
+  rows: readonly string[]
+  /** So many rows are shown with their tokens. */
+  shownRows: number
+}
+
+/** Answers each row as a training would learn it. */
+export const requestRowPreview =
+  ({
+    method,
+    maxLength,
+    specialTokens,
+    rows,
+    shownRows,
+  }: RowsToPreview): EngineCall<{ rows: EncodedRow[]; usage: Usage }> =>
+  async (endpoint, _model, signal) => {
+    const lengths = { max_length: maxLength, special_tokens: specialTokens, shown_rows: shownRows }
+    const answer = await send(endpoint, 'POST', '/agent/v1/preview-rows', signal, { method, rows, ...lengths })
+    const { rows: encoded } = answer as { rows: EncodedRow[] }
+    if (encoded.length !== rows.length)
+      throw new Error(`The engine returned ${encoded.length} rows for ${rows.length}.`)
+    return { rows: encoded, usage: { promptTokens: 0, completionTokens: 0 } }
+  }
 
 /** Counts the tokens of a conversation, or of a single text. */
 export const countTokens =

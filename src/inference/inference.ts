@@ -9,6 +9,7 @@
 //   progress-timeout how long a request may go without an answer
 //   adapters         tuned models, loaded on demand
 //   retrieval        stored rows before prompts, as many as fit
+//   preview-rows     rows of data as a training would learn them
 //   meter, metrics   counts of a request's work, and the numbers for Prometheus
 //   typed-output, text-bounds                   typed answers as a bounded grammar
 //   schema-threads, schema-operations           work on JSON schemas, beside the event loop where it is large
@@ -20,6 +21,7 @@ import { embed, type EmbeddingRequest } from './embedding.ts'
 import { createEndpoints, type EndpointDependencies } from './endpoints.ts'
 import { listModels } from './engine-client.ts'
 import { createInferenceMetrics } from './metrics.ts'
+import { previewRows, type RowPreviewRequest } from './preview-rows.ts'
 import { createQueue } from './queue.ts'
 import { createReplicas } from './replicas.ts'
 import type { CompletionRequest } from './request.ts'
@@ -58,6 +60,9 @@ export function createInference(dependencies: InferenceDependencies) {
     complete: (request: CompletionRequest) => complete(servers, request),
 
     embed: (request: EmbeddingRequest) => embed(servers, request),
+
+    /** Shows rows of data as a training would learn them. */
+    previewRows: (request: RowPreviewRequest) => previewRows(servers, request),
 
     /** Reads large schemas. @throws ServiceError invalid_input with the path of what is refused */
     readSchemas: (...asked: Parameters<typeof schemas.read>) => schemas.read(...asked),

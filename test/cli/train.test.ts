@@ -14,10 +14,28 @@ const estimate = {
   ...{ estimated_seconds: { low: 9, likely: 12.4, high: 20 }, estimated_gpu_seconds: { low: 0, likely: 0, high: 0 } },
   warnings: ['gpu_config["gpu"] is not known and has no effect. Did you mean gpus?'],
 }
+const sequence = {
+  ...{
+    role: 'answer',
+    tokens: ['<s>', 'Who', '?', ' ', 'Me', '</s>'],
+    ids: [1, 5, 6, 7, 8, 2],
+    trained_spans: [[4, 6]],
+  },
+  ...{ length: 6, learned: 2, replaced: [], truncated: false, dropped: false, has_end: true },
+}
+const preview = {
+  preview: true,
+  rows: [
+    { line: 1, sequences: [sequence], error: null },
+    { line: 2, sequences: [{ ...sequence, tokens: [], trained_spans: [[1, 2]], truncated: true }], error: null },
+    { line: 3, sequences: null, error: { field: 'output', reason: 'is empty' } },
+  ],
+  totals: { rows: 3, tokens: 12, learned: 3, bad: 1, cut: 1, dropped: 0, without_end: 0, complete: true },
+}
 const models = { data: [{ id: 'm', aliases: [], recommended_args: { learning_rate: 0.1, max_steps: 9 } }] }
 const { asked, ...service } = await startRecordingService(({ url, body }, { url: origin }) => {
   if (url.startsWith('/v1/models')) return { body: models }
-  if (url !== '/v1/data') return { body: estimate }
+  if (url !== '/v1/data') return { body: body.includes('"preview":true') ? preview : estimate }
   const { dataset_id: id } = JSON.parse(body) as { dataset_id: string }
   return { body: { dataset_id: id, dataset_location: `${origin}/put/${id}` } }
 })
@@ -67,11 +85,29 @@ test('a dry run sends every option, prints the estimate, and tells the warnings'
   assert.match(stderr, /^Warning: .*Did you mean gpus\?$/m)
 })
 
+test('a preview marks what is learned, and says which rows are cut or bad', async () => {
+  const { stdout, stderr, code } = await train('--dataset', 'rows', '--set', 'train_on=everything', '--preview')
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(JSON.parse(asked.at(-1)?.body ?? ''), {
+    ...{ model_name: 'm', dataset_id: 'rows', finetune_args: {}, preview: true },
+    method: { type: 'supervised', supervised: { hyperparameters: { train_on: 'everything' } } },
+  })
+  const says = [
+    '⟦this⟧ is learned.',
+    'line 1\nanswer: 2 of 6 tokens are learned\n<s>Who? ⟦Me</s>⟧',
+    'line 2\nanswer: 2 of 6 tokens are learned, cut to max_length\n …',
+    'line 3\noutput: is empty',
+    'all 3 rows: 3 of 12 tokens are learned, 1 cannot be learned, 1 are cut',
+  ]
+  assert.equal(stdout, `${says.join('\n\n')}\n`)
+})
+
 test('wrong options are refused before anything is uploaded', async () => {
   const before = asked.length
   for (const [args, says] of [
     [['--method', 'ppo'], /--method takes supervised, dpo, kto, not "ppo"/],
     [['--dry-run', '--watch'], /A dry run starts no job/],
+    [['--preview', '--watch'], /A preview starts no job/],
     [['--gpus', 'two'], /--gpus takes a whole number/],
     [['--metadata', 'team'], /--metadata takes NAME=VALUE/],
     [['--dryrun'], /no option --dryrun\. Did you mean --dry-run\?/],

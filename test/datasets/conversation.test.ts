@@ -89,6 +89,7 @@ test("a conversation in the format of ShareGPT reads as the same conversation in
       assistant('Yes.'),
     ],
     learned: [2, 4, 8],
+    muted: [6],
     tools: [
       {
         type: 'function',

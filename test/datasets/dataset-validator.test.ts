@@ -16,10 +16,10 @@ test('concurrent checks share four reused threads, two for each account; an aban
   const giveUp = new AbortController()
   const refused = (check: Promise<unknown>) => assert.rejects(check, /ECONNREFUSED/)
   const checks = Array.from({ length: 12 }, (_, key) =>
-    refused(checker.check({ accountId: String(key % 3), key: String(key), columns, model: '' })),
+    refused(checker.check({ accountId: String(key % 3), key: String(key), columns, model: '', method: 'supervised' })),
   )
   const waiting = assert.rejects(
-    checker.check({ accountId: '0', key: 'waits', columns, model: '' }, giveUp.signal),
+    checker.check({ accountId: '0', key: 'waits', columns, model: '', method: 'supervised' }, giveUp.signal),
     reason,
   )
   giveUp.abort(reason)
@@ -28,13 +28,13 @@ test('concurrent checks share four reused threads, two for each account; an aban
 
   const stopping = new AbortController()
   const stopped = assert.rejects(
-    checker.check({ accountId: '0', key: 'runs', columns, model: '' }, stopping.signal),
+    checker.check({ accountId: '0', key: 'runs', columns, model: '', method: 'supervised' }, stopping.signal),
     reason,
   )
   // It has been asked by then, and cannot have answered.
   for (let turn = 0; turn < 20; turn++) await Promise.resolve()
   stopping.abort(reason)
   await stopped
-  await refused(checker.check({ accountId: '0', key: 'another', columns, model: '' }))
+  await refused(checker.check({ accountId: '0', key: 'another', columns, model: '', method: 'supervised' }))
   assert.equal(started, 4)
 })

@@ -10,7 +10,7 @@ const tokenizers = [
   { name: 'other', folder: 'models' },
   { name: model, folder: 'models/anneal-tiny' },
 ]
-const asked = { key: 'key', model, pairs: null, columns: null }
+const asked = { key: 'key', model, pairs: null, columns: null, method: 'supervised' as const }
 const storing = (file: Readable | null) => ({ read: () => Promise.resolve(file) }) as unknown as Storage
 
 const lines = [
@@ -172,4 +172,23 @@ test('a file with names of its own gets a proposal with the rows that it would g
   )
   assert.deepEqual([read.readColumns?.input, read.proposedColumns], ['Frage', null])
   assert.equal((await pageOf('question,answer\nWho?,Me.\n', null)).proposedColumns, null)
+})
+
+test('rows of two answers are read for the method that takes the first of them, and not shown as bad', async () => {
+  const rows = ['{"prompt": "Who?", "chosen": "Me.", "rejected": "You."}', '{"prompt": "Who?", "completion": "Me."}']
+  const storage = { read: () => Promise.resolve(Readable.from([Buffer.from(rows.join('\n'))])) } as unknown as Storage
+  const page = { ...asked, method: null, offset: 0, limit: 10 }
+  const found = (await previewRows(storage, page, { tokenizers })) ?? assert.fail()
+  assert.deepEqual(
+    [found.method, found.rows[0]?.answers, found.rows[0]?.error],
+    [
+      'dpo',
+      [
+        { text: 'Me.', isGood: true },
+        { text: 'You.', isGood: false },
+      ],
+      null,
+    ],
+  )
+  assert.match(found.rows[1]?.error?.reason ?? '', /^is missing. This job's method is dpo/)
 })

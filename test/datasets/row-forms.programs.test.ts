@@ -72,7 +72,15 @@ test('the preview shows the same tokens as the trainer reads and learns, in five
   for (let offset: number | null = 0; offset !== null;) {
     const page: Awaited<ReturnType<typeof previewRows>> = await previewRows(
       storage,
-      { key: 'key', model: tokenizer.name, pairs: null, offset, limit: 100, columns: null },
+      {
+        key: 'key',
+        model: tokenizer.name,
+        pairs: null,
+        method: 'supervised' as const,
+        offset,
+        limit: 100,
+        columns: null,
+      },
       { tokenizers: [tokenizer] },
     )
     previewed.push(...(page?.rows ?? []))

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MethodRequest, resolveMethod, shownMethod } from '../../src/domain/training-method.ts'
+import {
+  defaultedHyperparameters,
+  MethodRequest,
+  resolveMethod,
+  shownMethod,
+} from '../../src/domain/training-method.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
 
 const resolve = (sent: unknown, finetuneArgs = {}) =>
@@ -75,4 +80,22 @@ test('a job shows its method with the arguments as hyperparameters', () => {
     type: 'dpo',
     dpo: { hyperparameters: { n_epochs: 2, batch_size: 8, learning_rate_multiplier: 3, beta: 0.1 } },
   })
+})
+
+test('a supervised job has a method only if it learns something else than answers', () => {
+  const asked = (trainOn?: string) =>
+    resolve({ type: 'supervised', supervised: { hyperparameters: { train_on: trainOn, n_epochs: 2 } } }).method
+  assert.deepEqual([asked(), asked('auto'), asked('answers')], [null, null, null])
+  assert.deepEqual(asked('everything'), {
+    ...{ type: 'supervised', hyperparameters: { train_on: 'everything' }, given: ['n_epochs', 'train_on'] },
+  })
+})
+
+test('a supervised job shows what it learns, also when its request did not say so', () => {
+  const args = { ...documentedDefaults, lora_alpha: 64 }
+  const shown = (method: ReturnType<typeof resolve>['method']) =>
+    shownMethod({ method, args }, undefined).supervised?.hyperparameters['train_on']
+  const { method } = resolve({ type: 'supervised', supervised: { hyperparameters: { train_on: 'last_answer' } } })
+  assert.deepEqual([shown(null), shown(method)], ['answers', 'last_answer'])
+  assert.deepEqual([defaultedHyperparameters(null), defaultedHyperparameters(method)], [['train_on'], []])
 })

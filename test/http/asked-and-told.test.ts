@@ -59,6 +59,15 @@ const unknown = / is not a known parameter/
 /** Other requests, each 400. */
 const refused: [method: 'GET' | 'POST', path: string, json: object | undefined, detail: RegExp][] = [
   ['GET', '/v1/train/jobs?state=COMPLETED', undefined, /the list takes limit, after, status and metadata\[key\]/],
+  [
+    'POST',
+    '/v1/train?preview=1',
+    { model_name: 'tiny', dataset_id: 'questions' },
+    /preview must be one of "true", "false"/,
+  ],
+  ['POST', '/v1/train?preview=true', { model_name: 'tiny', dry_run: true }, /dry_run or preview, not both/],
+  ['GET', '/v1/data/questions/rows?train_on=everything', undefined, /train_on and max_length are for tokens=true/],
+  ['GET', '/v1/data/questions/rows?tokens=true&limit=21', undefined, /limit must be at most 20 with tokens=true/],
   ['GET', '/v1/train/jobs?metadata=team', undefined, /must be metadata\[key\]=value/],
   ['GET', '/v1/train/jobs?status=DONE', undefined, /status must be one of CREATED/],
   ['GET', '/v1/train/jobs/7/events?kind=note', undefined, unknown],

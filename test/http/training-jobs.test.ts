@@ -64,8 +64,10 @@ test('a single job has the documented fields, its history as JSON text', async (
     finetune_args_defaults: Object.keys(args).filter((name) => name !== 'max_steps'),
     method: {
       type: 'supervised',
-      supervised: { hyperparameters: { n_epochs: 'auto', batch_size: 2, learning_rate_multiplier: 1 } },
-      defaulted: [],
+      supervised: {
+        hyperparameters: { n_epochs: 'auto', batch_size: 2, learning_rate_multiplier: 1, train_on: 'answers' },
+      },
+      defaulted: ['train_on'],
     },
     gpu_config: { gpus: 2, nodes: 1 },
     created_at: '2026-11-20T10:00:00.123000',

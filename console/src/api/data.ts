@@ -24,15 +24,16 @@ export const datasetsQuery = queryOptions({
 /**
  * Reads the report; the service checks the data first when it has changed. Null for an unknown id.
  * @param model its tokens are counted; '' counts those of the model that was counted last
+ * @param method the one that the rows are checked for; undefined for the one that takes them
  */
-export const reportQuery = (datasetId: string, model = '') =>
+export const reportQuery = (datasetId: string, model = '', method?: Report['method']) =>
   queryOptions({
-    queryKey: ['report', datasetId, model],
+    queryKey: ['report', datasetId, model, method],
     enabled: datasetId !== '',
     // The rows stay in sight while the tokens of another model are counted.
     placeholderData: (known: Report | null | undefined) => (known?.dataset_id === datasetId ? known : undefined),
     queryFn: ({ signal }) => {
-      const query = model === '' ? {} : { model_name: model }
+      const query = { ...(model !== '' && { model_name: model }), ...(method && { method }) }
       return unless(404, api.GET('/v1/data/{dataset_id}', { params: { ...pathOf(datasetId), query }, signal }))
     },
   })

@@ -12,6 +12,7 @@ export function DatasetReport({ report }: { report: Report }) {
   const facts: [string, string][] = [
     ['Id', report.dataset_id],
     ['Rows', count(report.rows)],
+    ['Method', report.method],
     ['Size', bytes(report.bytes)],
     ['Tokens of input and output', lengths],
     ['Repeated rows', count(report.duplicates)],

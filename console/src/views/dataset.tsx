@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
-import { datasetVersionsQuery, previewQuery, refreshData, reportQuery, type Preview } from '../api/data.ts'
+import { datasetVersionsQuery, previewQuery, refreshData, reportQuery, type Preview, type Report } from '../api/data.ts'
 import { useMay } from '../api/session.ts'
 import { short } from '../domain/format.ts'
 import { Confirm } from '../ui/confirm.tsx'
@@ -38,7 +38,7 @@ export function DatasetView({ id }: { id: string }) {
       <div className="title">
         <h1 title={id}>{name}</h1>
         <div className="buttons">
-          {mayTrain && report.data && (report.data.state === 'valid' || report.data.skippable) && (
+          {mayTrain && report.data && isTrainable(report.data) && (
             <Link href={`/new?data=${encodeURIComponent(id)}`} className="button primary">
               Train on it
             </Link>
@@ -63,7 +63,7 @@ export function DatasetView({ id }: { id: string }) {
         }
       </Answer>
       <Answer query={preview} what="the rows">
-        {(known) => known && known.rows.length > 0 && <FirstRows rows={known.rows} />}
+        {(known) => known && known.rows.length > 0 && <FirstRows rows={known.rows} method={known.method} />}
       </Answer>
       <Versions id={id} />
       {isDeleting && (
@@ -82,23 +82,50 @@ export function DatasetView({ id }: { id: string }) {
   )
 }
 
+/** The form of a new job is for supervised training. */
+const isTrainable = ({ method, state, skippable }: Report) =>
+  method === 'supervised' && (state === 'valid' || skippable)
+
 type Row = Preview['rows'][number]
 
-function FirstRows({ rows }: { rows: Row[] }) {
+function FirstRows({ rows, method }: Pick<Preview, 'rows' | 'method'>) {
   return (
     <>
       <h2>First rows</h2>
-      <p className="quiet">
-        As the trainer reads them; <mark>this</mark> is what it learns.
-      </p>
+      {method === 'supervised' ? (
+        <p className="quiet">
+          As the trainer reads them; <mark>this</mark> is what it learns.
+        </p>
+      ) : (
+        <p className="quiet">
+          Rows of the method {method}: train on them with <code>anneal train --method {method}</code>.
+        </p>
+      )}
       <table className="list">
         <Head columns={[['Line', 'number'], 'Input', 'Output']} />
         <tbody>
           {rows.map(
-            ({ index, line, input, output, messages, chat_template: template, special_tokens: special, error }) => (
+            ({
+              index,
+              line,
+              input,
+              output,
+              answers,
+              messages,
+              chat_template: template,
+              special_tokens: special,
+              error,
+            }) => (
               <tr key={index}>
                 <td className="number">{line}</td>
-                {messages ? (
+                {answers ? (
+                  <>
+                    <td className="text">{textOf(input)}</td>
+                    <td className="text">
+                      <Answers answers={answers} method={method} />
+                    </td>
+                  </>
+                ) : messages ? (
                   <td colSpan={2}>
                     <Conversation messages={messages} />
                     {template && <Templated template={template} />}
@@ -124,6 +151,20 @@ function FirstRows({ rows }: { rows: Row[] }) {
         </tbody>
       </table>
     </>
+  )
+}
+
+const judgements = { supervised: [], dpo: ['rejected', 'chosen'], kto: ['bad', 'good'] }
+
+function Answers({ answers, method }: { answers: NonNullable<Row['answers']>; method: Preview['method'] }) {
+  return (
+    <ol>
+      {answers.map(({ text, good }, index) => (
+        <li key={index}>
+          <strong>{judgements[method][Number(good)]}</strong> {text}
+        </li>
+      ))}
+    </ol>
   )
 }
 

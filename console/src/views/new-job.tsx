@@ -102,7 +102,7 @@ function JobFormView({ from, start, model }: FormProps) {
   }
   // A base that the catalogue no longer names counts no tokens.
   const counted = useQuery(modelsQuery).data?.find(({ id }) => id === form.model)?.id
-  const report = useQuery(reportQuery(form.datasetId, counted))
+  const report = useQuery(reportQuery(form.datasetId, counted, 'supervised'))
   const request = readRequest(form)
   const submit = useSubmit(JSON.stringify(request.value))
   const missing = missingOf(form, report)

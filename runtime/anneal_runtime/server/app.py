@@ -47,6 +47,7 @@ def own_routes() -> list[Route]:
         Route("/v1/embeddings", openai_routes.embeddings, methods=["POST"]),
         Route("/tokenize", openai_routes.tokenize, methods=["POST"]),
         Route("/agent/v1/call-format", openai_routes.call_format, methods=["POST"]),
+        Route("/agent/v1/preview-rows", openai_routes.preview_rows, methods=["POST"]),
         Route("/v1/load_lora_adapter", openai_routes.load_lora_adapter, methods=["POST"]),
         Route("/v1/unload_lora_adapter", openai_routes.unload_lora_adapter, methods=["POST"]),
         Route("/agent/v1/adapters/{name}", adapter_routes.put_adapter, methods=["PUT"]),

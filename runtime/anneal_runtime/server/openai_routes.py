@@ -1,4 +1,7 @@
-"""vLLM's OpenAI routes beside those that generate: models, embeddings, tokenize, and its two adapter routes."""
+"""vLLM's OpenAI routes beside those that generate: models, embeddings, tokenize, and its two adapter routes.
+
+Two of ours tell how the model's template writes calls, and what a training would learn of rows.
+"""
 
 from __future__ import annotations
 
@@ -85,6 +88,12 @@ async def call_format(request: Request) -> Response:
     tokenizer = serving_of(request).engine.tokenizer
     form, _ = tool_text.call_format(tokenizer)
     return JSONResponse({"name": form.name, "token": tool_text.trigger_token(tokenizer)})
+
+
+async def preview_rows(request: Request) -> Response:
+    serving = serving_of(request)
+    preview, rows = request_bodies.previewed_rows(await request_bodies.read_object(request))
+    return JSONResponse({"rows": await serving.texts.previews(account_of(request), preview, rows)})
 
 
 async def load_lora_adapter(request: Request) -> Response:

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 from starlette.requests import ClientDisconnect, Request
 
+from anneal_runtime.row_preview import Preview
 from anneal_runtime.server.decoding.rows import SamplingParams
 from anneal_runtime.server.errors import ApiError
 from anneal_runtime.server.request_extras import extras
@@ -58,6 +59,13 @@ def texts(body: dict[str, Any], field: str) -> list[str]:
         except UnicodeEncodeError as error:
             raise ApiError(400, f"{field} is not valid Unicode.", param=field, index=index) from error
     return cast(list[str], values)
+
+
+def previewed_rows(body: dict[str, Any]) -> tuple[Preview, list[str]]:
+    try:
+        return Preview.from_json(body), texts(body, "rows")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ApiError(400, f"The rows cannot be shown: {error}") from error
 
 
 def prompts(body: dict[str, Any]) -> list[TextPrompt]:

@@ -12,6 +12,7 @@ from anneal_runtime.server.token_limits import TokenLimit
 from anneal_runtime.tokenization import TextEncoder
 
 if TYPE_CHECKING:
+    from anneal_runtime.row_preview import Preview
     from anneal_runtime.server.engine import Engine
 
 # The most texts and characters of one turn, unless a single text has more.
@@ -62,6 +63,13 @@ class TextThreads:
         """Raises ChatRefused."""
         lane = self._lane(texts_in([messages, tools]))
         return await lane.turns.run(account, self._chat_tokens, lane.encoder, messages, tools)
+
+    async def previews(self, account: str, preview: Preview, rows: list[str]) -> list[dict[str, Any]]:
+        """The rows as a training would learn them."""
+        lane = self._long
+        return [
+            each for piece in pieces(rows) for each in await lane.turns.run(account, preview.of, lane.encoder, piece)
+        ]
 
     def _lane(self, texts: Iterable[Sized]) -> _Lane:
         is_long = any(characters > PIECE_CHARACTERS for characters in accumulate(map(len, texts)))

@@ -4,45 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
+from anneal_runtime.row_sequences import NOT_LEARNED, AnswerRow, Row, Sequence, encode_answers
 from anneal_runtime.tokenization import TextEncoder
-from anneal_runtime.tool_text import Message
 from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.method import Method
-from anneal_runtime.trainer.rows import ROWS_AT_ONCE, EncodedRows, Row, chat_prompts, labelled, read_lines, read_rows
-
-# A text, or one message of the assistant, which may call functions.
-Answer = str | Message
-
-
-@dataclass(frozen=True)
-class AnswerRow:
-    """With `messages` the prompt is these by the model's chat template. `is_good` judges a single answer."""
-
-    answers: list[Answer]
-    input: str = ""
-    messages: list[Message] = field(default_factory=list)
-    tools: list[dict[str, Any]] = field(default_factory=list)
-    is_good: bool | None = None
+from anneal_runtime.trainer.rows import ROWS_AT_ONCE, EncodedRows, chats_of_data, read_lines, read_rows
 
 
 def read_answer_rows(path: Path) -> Iterator[AnswerRow]:
-    """Lines of `input` or `messages`, with `chosen` and `rejected`, or with `answer` and `label`. Raises DataError."""
-    return read_lines(path, _read)
-
-
-def _read(raw: dict[str, Any]) -> AnswerRow:
-    is_judged = "answer" in raw
-    answers = [raw["answer"]] if is_judged else [raw["chosen"], raw["rejected"]]
-    is_good = bool(raw["label"]) if is_judged else None
-    # A list holds one message.
-    answers = [answer[0] if isinstance(answer, list) else answer for answer in answers]
-    messages, tools = list(raw.get("messages", [])), list(raw.get("tools") or [])
-    return AnswerRow(answers, str(raw.get("input", "")), messages, tools, is_good)
+    """Raises DataError."""
+    return read_lines(path, AnswerRow.from_line)
 
 
 def rows_to_ask(path: Path, method: Method) -> Iterator[Row]:
@@ -68,14 +42,12 @@ def encode_answer_rows(
     """
     encoded, judgements = EncodedRows(), list[bool]()
     while chunk := list(islice(rows, ROWS_AT_ONCE)):
-        answers = iter(encoder.answers([_text(encoder, answer) for row in chunk for answer in row.answers]))
-        for row, prompt in zip(chunk, _prompts(encoder, chunk), strict=True):
-            sequences = [labelled(prompt + next(answers), len(prompt)) for _ in row.answers]
+        with chats_of_data():
+            found = encode_answers(encoder, chunk, learns_chosen_prompt=learns_chosen_prompt)
+        for row, sequences in zip(chunk, found, strict=True):
             if any(len(tokens) > max_length for tokens, _ in sequences):
                 encoded.dropped_count += 1
                 continue
-            if learns_chosen_prompt:
-                sequences[0] = labelled(sequences[0][0], 1)
             encoded.add(*sequences)
             judgements.append(bool(row.is_good))
     if len(encoded) == 0:
@@ -99,20 +71,14 @@ def encode_rollouts(path: Path, encoder: TextEncoder, max_length: int) -> Reward
     rewarded = Rewarded()
     for raw in read_lines(path, lambda raw: raw):
         row = AnswerRow(list(raw["answers"]), str(raw.get("input", "")), list(raw.get("messages", [])))
-        (prompt,) = _prompts(encoder, [row])
-        answers = encoder.answers([_text(encoder, answer) for answer in row.answers])
-        rewarded.add(*(labelled((prompt + answer)[:max_length], len(prompt)) for answer in answers))
-        rewarded.ended += [len(prompt) + len(answer) <= max_length for answer in answers]
+        with chats_of_data():
+            (sequences,) = encode_answers(encoder, [row])
+        rewarded.add(*(_cut(sequence, max_length) for sequence in sequences))
+        rewarded.ended += [len(tokens) <= max_length for tokens, _ in sequences]
         rewarded.rewards.append([math.nan if reward is None else float(reward) for reward in raw["rewards"]])
     return rewarded
 
 
-def _text(encoder: TextEncoder, answer: Answer) -> str:
-    return answer if isinstance(answer, str) else encoder.call(answer)
-
-
-def _prompts(encoder: TextEncoder, rows: list[AnswerRow]) -> list[list[int]]:
-    chats = [row for row in rows if row.messages]
-    of_chats = iter(chat_prompts(encoder, [row.messages for row in chats], [row.tools for row in chats]))
-    of_texts = iter(encoder.prompts([encoder.prompt(row.input) for row in rows if not row.messages]))
-    return [next(of_chats) if row.messages else next(of_texts) for row in rows]
+def _cut(sequence: Sequence, max_length: int) -> Sequence:
+    tokens, labels = sequence
+    return sequence if len(tokens) <= max_length else (tokens[:max_length], [*labels[: max_length - 1], NOT_LEARNED])

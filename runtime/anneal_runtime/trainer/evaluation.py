@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from anneal_runtime.model_source import context_length
+from anneal_runtime.row_sequences import Row, row_prompts
 from anneal_runtime.tokenization import TextEncoder, text_of
 from anneal_runtime.trainer.greedy import generate
-from anneal_runtime.trainer.rows import Row, row_prompts
+from anneal_runtime.trainer.rows import chats_of_data
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -42,7 +43,9 @@ def evaluate(
 def _prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:
     """The prompts. A plain text row gets an empty prompt, not its own text."""
     (empty,) = encoder.prompts([""])
-    return [prompt if row.input else empty for row, prompt in zip(rows, row_prompts(encoder, rows), strict=True)]
+    with chats_of_data():
+        prompts = row_prompts(encoder, rows)
+    return [prompt if row.input else empty for row, prompt in zip(rows, prompts, strict=True)]
 
 
 def new_token_limit(prompts: list[list[int]], expected: list[list[int]], context: int) -> int:

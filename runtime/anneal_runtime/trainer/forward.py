@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.functional import cross_entropy
 
+from anneal_runtime.row_sequences import NOT_LEARNED
 from anneal_runtime.trainer.batches import plan_microbatches
 from anneal_runtime.trainer.memory import in_parts
-from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows
+from anneal_runtime.trainer.rows import EncodedRows
 
 if TYPE_CHECKING:
     from peft import PeftModel

@@ -34,6 +34,10 @@ class Method:
         return self.hyperparameters[hyperparameter]
 
     @property
+    def learns_chosen_prompt(self) -> bool:
+        return self.hyperparameters.get("loss_type") == "orpo"
+
+    @property
     def updates_per_batch(self) -> int:
         """Steps in a row that see the same rows."""
         return int(self.hyperparameters.get("num_iterations", 1))

@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from anneal_runtime.model_source import context_length
+from anneal_runtime.row_sequences import AnswerRow
 from anneal_runtime.tokenization import TextEncoder
-from anneal_runtime.trainer.answer_rows import AnswerRow, encode_answer_rows
+from anneal_runtime.trainer.answer_rows import encode_answer_rows
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.rows import EncodedRows
 

@@ -5,53 +5,17 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 
+from anneal_runtime.row_sequences import NOT_LEARNED, Row, Sequence, encode_supervised, labelled
 from anneal_runtime.tokenization import ChatRefused, TextEncoder
-from anneal_runtime.tool_text import Message, answer_text
 from anneal_runtime.trainer.failures import DataError
 
 ROWS_AT_ONCE = 1000
-
-# The label of a position that is not learned.
-NOT_LEARNED = -100
-
-# Tokens, and for each position its label: the token that it has to predict.
-Sequence = tuple[list[int], list[int]]
-
-
-@dataclass(frozen=True)
-class Row:
-    """With `messages` the prompt is these by the model's chat template, and `input` their plain text, to be read.
-    `earlier` are the positions in `messages` of answers that are learned too.
-    """
-
-    input: str
-    output: str
-    messages: list[Message] = field(default_factory=list)
-    earlier: list[int] = field(default_factory=list)
-    # The last answer where it calls functions: each model writes calls in its own format.
-    calling: Message | None = None
-    tools: list[dict[str, Any]] = field(default_factory=list)
-
-    def as_chat(self, system: str | None) -> Row:
-        """A pair as a question of a user. A conversation, and a row of plain text, stay as they are."""
-        if self.messages or not self.input:
-            return self
-        said = [] if system is None else [{"role": "system", "content": system}]
-        return replace(self, messages=[*said, {"role": "user", "content": self.input}])
-
-    def answer(self, encoder: TextEncoder) -> str:
-        """The text for `answers`."""
-        return self.output if self.calling is None else encoder.call(self.calling)
-
-    def expected(self, encoder: TextEncoder) -> str:
-        """What the model should write, for people and comparisons."""
-        return encoder.unended(self.output) if self.calling is None else answer_text(encoder.tokenizer, self.calling)
 
 
 class EncodedRows:
@@ -105,12 +69,6 @@ class EncodedRows:
         return torch.tensor(values[self._starts[sequence] : self._starts[sequence + 1]], dtype=torch.long)
 
 
-def labelled(tokens: list[int], first_target: int) -> Sequence:
-    """Learns the tokens from `first_target` on, which is at least 1, as something must predict it."""
-    first = max(first_target, 1)
-    return tokens, [NOT_LEARNED] * (first - 1) + tokens[first:] + [NOT_LEARNED] if tokens else []
-
-
 def parted(rows: EncodedRows, sequence: int) -> tuple[list[int], list[int]]:
     """Prompt and answer of a sequence whose answer alone is learned."""
     tokens = rows.tokens(sequence).tolist()
@@ -124,7 +82,7 @@ def joined(prompt: list[int], answer: list[int], max_length: int) -> Sequence:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    return read_lines(path, _read_row)
+    return read_lines(path, Row.from_line)
 
 
 T = TypeVar("T")
@@ -140,37 +98,25 @@ def read_lines(path: Path, read: Callable[[dict[str, Any]], T]) -> Iterator[T]:
                 raise DataError(f"Line {number} of the data cannot be read: {error!r}.") from error
 
 
-def _read_row(raw: dict[str, Any]) -> Row:
-    if "learned" not in raw:
-        return Row(str(raw["input"]), str(raw["output"]))
-    *earlier, last = raw["learned"]
-    before, answer = raw["messages"][:last], raw["messages"][last]
-    text = "\n".join(f"{message['role']}: {message['content']}" for message in before)
-    calling = answer if answer.get("tool_calls") else None
-    return Row(text, str(answer["content"]), before, earlier, calling, list(raw.get("tools", [])))
-
-
 def count_rows(path: Path) -> int:
     with path.open("rb") as lines:
         return sum(1 for _ in lines)
 
 
-def encode_rows(path: Path, encoder: TextEncoder, max_length: int, visited: set[int] | None = None) -> EncodedRows:
-    """`visited` None means all rows. Raises DataError when nothing is left to learn."""
+def encode_rows(
+    path: Path, encoder: TextEncoder, max_length: int, visited: set[int] | None = None, *, train_on: str = "answers"
+) -> EncodedRows:
+    """`visited` None means all rows. Raises DataError when nothing of a row, or no row, is left to learn."""
     encoded, chunk = EncodedRows(), list[Row]()
-    bos = encoder.tokenizer.bos_token_id
 
     def encode_chunk() -> None:
-        prompts = row_prompts(encoder, chunk)
-        answers = encoder.answers([row.answer(encoder) if row.input else "" for row in chunk])
-        for row, prompt, answer in zip(chunk, prompts, answers, strict=True):
-            encoded.cut_count += len(prompt) + len(answer) > max_length
-            if row.earlier:
-                encoded.add(*_conversation(encoder, row, prompt, answer, max_length))
-            elif row.input:
-                encoded.add(_pair(prompt, answer, max_length, bos))
-            else:
-                encoded.add(labelled((prompt + answer)[:max_length], 1))
+        with chats_of_data():
+            rows = encode_supervised(encoder, chunk, max_length, train_on)
+        for row in rows:
+            encoded.cut_count += row.cut[0]
+            encoded.add(*row.sequences)
+            if not row.is_learned:
+                raise DataError(f"Row {len(encoded)} of the data to train on has no token to learn. Raise max_length.")
         chunk.clear()
 
     for index, row in enumerate(read_rows(path)):
@@ -182,56 +128,15 @@ def encode_rows(path: Path, encoder: TextEncoder, max_length: int, visited: set[
         if len(chunk) == ROWS_AT_ONCE:
             encode_chunk()
     encode_chunk()
-    if not any(encoded.label_count(sequence) for sequence in encoded.sequences(range(len(encoded)))):
+    if encoded.sequence_count == 0:
         raise DataError("No row of the data has an output token to learn. Check the outputs and max_length.")
     return encoded
 
 
-def row_prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:
-    """The tokens before each row's last answer; for a plain text row, the whole text. Raises DataError."""
-    chats = [row for row in rows if row.messages]
-    of_chats = iter(chat_prompts(encoder, [row.messages for row in chats], [row.tools for row in chats]))
-    texts = [row for row in rows if not row.messages]
-    of_texts = iter(encoder.prompts([encoder.prompt(row.input) or encoder.unended(row.output) for row in texts]))
-    return [next(of_chats) if row.messages else next(of_texts) for row in rows]
-
-
-def chat_prompts(
-    encoder: TextEncoder, chats: list[list[Message]], tools: list[list[dict[str, Any]]]
-) -> list[list[int]]:
+@contextmanager
+def chats_of_data() -> Iterator[None]:
+    """A conversation that the chat template does not take is an error of the data."""
     try:
-        return encoder.chats(chats, tools) if chats else []
+        yield
     except ChatRefused as error:
         raise DataError(f"The data has rows with messages. {error}") from error
-
-
-def _conversation(
-    encoder: TextEncoder, row: Row, prompt: list[int], answer: list[int], max_length: int
-) -> list[Sequence]:
-    """One sequence for all answers, where each answer stands after the same tokens as in a chat. An answer whose prompt
-    differs from that, because the template or the tokenizer joins the parts in another way, gets a sequence of its own.
-    """
-    bos, end = encoder.tokenizer.bos_token_id, encoder.tokenizer.eos_token_id
-    sequences = [_pair(prompt, answer, max_length, bos)]
-    for position in reversed(row.earlier):
-        (prompt,) = chat_prompts(encoder, [row.messages[:position]], [row.tools])
-        (answer,) = encoder.answers([encoder.call(row.messages[position])])
-        tokens, labels = sequences[-1]
-        before = prompt + (answer if end is None else answer[:-1])
-        if prompt and tokens[: len(before)] == before:
-            # The end token is learned here, whatever the template writes next.
-            labels[len(prompt) - 1 : len(prompt) - 1 + len(answer)] = answer
-        else:
-            sequences.append(_pair(prompt, answer, max_length, bos))
-    return sequences
-
-
-def _pair(prompt: list[int], answer: list[int], max_length: int, bos: int | None) -> Sequence:
-    """Too long: the prompt keeps its end (and start token), the answer its start; a long prompt keeps at least half."""
-    if len(prompt) + len(answer) > max_length:
-        room = max(max_length - len(answer), min(len(prompt), max_length // 2), 1)
-        if len(prompt) > room:
-            head = prompt[:1] if prompt[0] == bos and room > 1 else []
-            prompt = head + prompt[len(prompt) - room + len(head) :]
-        answer = answer[: max_length - len(prompt)]
-    return labelled(prompt + answer, len(prompt))

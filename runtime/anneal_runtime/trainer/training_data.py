@@ -61,7 +61,7 @@ def load_training_data(
     if method.type == "supervised":
         order = RowOrder(count_rows(path), args.rows_per_step, args.seed)
         visited = order.visited(args.total_steps(order.steps_per_epoch))
-        train = DataRows(encode_rows(path, encoder, max_length, visited), max_length)
+        train = DataRows(encode_rows(path, encoder, max_length, visited, train_on=method["train_on"]), max_length)
     else:
         train = _with_answers(path, encoder, method, max_length)
         order = RowOrder(len(train.rows), args.rows_per_step, args.seed, updates_per_batch=method.updates_per_batch)
@@ -74,9 +74,8 @@ def load_training_data(
 def _with_answers(path: Path, encoder: TextEncoder, method: Method, max_length: int) -> DataRows:
     if method.type == "reinforcement":
         return DataRows(encode_rollouts(path, encoder, max_length), max_length)
-    learns_chosen_prompt = method.hyperparameters.get("loss_type") == "orpo"
     rows, is_good = encode_answer_rows(
-        read_answer_rows(path), encoder, max_length, learns_chosen_prompt=learns_chosen_prompt
+        read_answer_rows(path), encoder, max_length, learns_chosen_prompt=method.learns_chosen_prompt
     )
     return DataRows(rows, max_length, is_good)
 
@@ -119,6 +118,7 @@ def _load_held_out(
 def load_held_out(path: Path, encoder: TextEncoder, method: Method, max_length: int, wanted: int) -> HeldOutRows:
     if method.type == "supervised":
         used = evenly_spaced(count_rows(path), wanted)
-        return HeldOutRows(encode_rows(path, encoder, max_length, set(used)), max_length, used=used)
+        rows = encode_rows(path, encoder, max_length, set(used), train_on=method["train_on"])
+        return HeldOutRows(rows, max_length, used=used)
     data = _with_answers(path, encoder, method, max_length)
     return HeldOutRows(data.rows, max_length, data.is_good, evenly_spaced(len(data.rows), wanted))

@@ -15,10 +15,12 @@ from anneal_runtime.log import log
 from anneal_runtime.server import request_bodies
 from anneal_runtime.server.account_turns import AccountThreads, Sharing
 from anneal_runtime.server.errors import ApiError
+from anneal_runtime.server.text_threads import pieces
 from anneal_runtime.tokenization import ChatRefused, TextEncoder
 from anneal_runtime.vllm_sidecar.version_probe import PROBE_TEXT
 
 if TYPE_CHECKING:
+    from anneal_runtime.row_preview import Preview
     from anneal_runtime.settings import ServerSettings
     from anneal_runtime.vllm_sidecar.engine import VllmClient
 
@@ -63,6 +65,13 @@ class PlainTexts:
             return body
         tokens = await self._turns.run(account, lambda: [encoder.whole(text) for text in texts])
         return {**body, "input": tokens}
+
+    async def previews(self, account: str, preview: Preview, rows: list[str]) -> list[dict[str, Any]]:
+        """The rows as a training would learn them. Raises ApiError."""
+        if self._encoder is None:
+            raise ApiError(400, "Tokens cannot be shown, because the server cannot read the model's tokenizer.")
+        run, encoder = self._turns.run, self._encoder
+        return [each for piece in pieces(rows) for each in await run(account, preview.of, encoder, piece)]
 
 
 async def plain_texts(settings: ServerSettings, engine: VllmClient, sharing: Sharing | None) -> PlainTexts:

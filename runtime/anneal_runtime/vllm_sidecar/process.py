@@ -91,6 +91,7 @@ ROUTES = [
     Route("/v1/embeddings", routes.embeddings, methods=["POST"]),
     Route("/tokenize", routes.tokenize, methods=["POST"]),
     Route("/agent/v1/call-format", routes.call_format, methods=["POST"]),
+    Route("/agent/v1/preview-rows", routes.preview_rows, methods=["POST"]),
     Route("/agent/v1/adapters/{name}", adapter_routes.put_adapter, methods=["PUT"]),
     Route("/agent/v1/adapters/{name}", adapter_routes.delete_adapter, methods=["DELETE"]),
 ]

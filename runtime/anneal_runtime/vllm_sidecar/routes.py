@@ -45,6 +45,11 @@ async def call_format(_request: Request) -> Response:
     return JSONResponse({"name": tool_text.HERMES.name, "token": None})
 
 
+async def preview_rows(request: Request) -> Response:
+    preview, rows = request_bodies.previewed_rows(await request_bodies.read_object(request))
+    return JSONResponse({"rows": await sidecar_of(request).texts.previews(account_of(request), preview, rows)})
+
+
 async def embeddings(request: Request) -> Response:
     """vLLM has this route only where it serves a model of embeddings."""
     serving = sidecar_of(request)

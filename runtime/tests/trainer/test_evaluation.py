@@ -5,13 +5,12 @@ from support.trainer_process import TINY
 from support.training import USUAL_ARGS
 
 from anneal_runtime.model_source import load_causal_lm
+from anneal_runtime.row_sequences import AnswerRow, Row, row_prompts
 from anneal_runtime.tokenization import TextEncoder, prompt_tokens
 from anneal_runtime.trainer.adapter import add_adapter, trainable
-from anneal_runtime.trainer.answer_rows import AnswerRow
 from anneal_runtime.trainer.evaluation import evaluate, new_token_limit
 from anneal_runtime.trainer.greedy import generate
 from anneal_runtime.trainer.pair_order import pair_orders
-from anneal_runtime.trainer.rows import Row, row_prompts
 
 LOADED = load_causal_lm(TINY, torch.device("cpu"))
 ENCODER = TextEncoder(LOADED.tokenizer)

@@ -86,3 +86,16 @@ def test_an_unknown_method_names_those_that_there_are() -> None:
 def test_the_defaults_of_a_loss_are_its_own() -> None:
     simpo = Method.from_json({"type": "dpo", "dpo": {"hyperparameters": {"loss_type": "simpo", "beta": None}}})
     assert (simpo["beta"], simpo["reference"], simpo["simpo_gamma"]) == (2, "none", 0.5)
+
+
+def test_train_on_reaches_the_training_and_its_validation(tmp_path: Path) -> None:
+    rows = [{"input": f"Question {n}?\n", "output": ANSWERS[n % 4]} for n in range(6)]
+
+    def losses(train_on: str) -> tuple[float, float]:
+        method = Method.from_json({"type": "supervised", "supervised": {"hyperparameters": {"train_on": train_on}}})
+        training = train(tmp_path / train_on, rows, rows[:2], **{**ARGS, "max_steps": 1}, method=method)
+        return training.rows[1]["loss"], training.rows[1]["valid_loss"]
+
+    usual, whole = losses("answers"), losses("everything")
+    assert losses("last_answer") == usual
+    assert all(one != other for one, other in zip(usual, whole, strict=True))

@@ -5,9 +5,10 @@ import pytest
 from support.trainer_process import TINY
 
 from anneal_runtime.model_source import load_tokenizer
+from anneal_runtime.row_sequences import NOT_LEARNED
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.failures import DataError
-from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, encode_rows
+from anneal_runtime.trainer.rows import EncodedRows, encode_rows
 
 TOKENIZER = load_tokenizer(TINY)
 ENCODER = TextEncoder(TOKENIZER)
@@ -159,3 +160,27 @@ def test_conversations_for_a_model_without_a_template_are_a_data_error(
     path = write_lines(tmp_path / "rows.jsonl", {"messages": [user("u"), assistant("a")], "learned": [1]})
     with pytest.raises(DataError, match="no chat template"):
         encode_rows(path, ENCODER, 100)
+
+
+def learned_text(rows: EncodedRows) -> list[str]:
+    return [text([label for label in rows.labels(each).tolist() if label >= 0]) for each in range(rows.sequence_count)]
+
+
+def test_train_on_says_what_of_a_row_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    template = "{{ bos_token }}{% for m in messages %}{{ m.content }}{{ bos_token }}{% endfor %}"
+    monkeypatch.setattr(TOKENIZER, "chat_template", template)
+    lines = [{"messages": TURNS, "learned": [1, 3, 5]}, {"input": "asked: ", "output": "said"}]
+    path = write_lines(tmp_path / "rows.jsonl", *lines)
+    learned = {
+        train_on: learned_text(encode_rows(path, ENCODER, 100, train_on=train_on))
+        for train_on in ("answers", "last_answer", "everything")
+    }
+    end = TOKENIZER.eos_token
+    assert learned["answers"] == [f"no{end}yes{end}perhaps{end}", f"said{end}"]
+    assert learned["last_answer"] == [f"perhaps{end}", f"said{end}"]
+    assert "c d" in learned["everything"][0] and learned["everything"][1] == f"asked: said{end}"
+
+
+def test_a_row_without_a_token_to_learn_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"Row 1 of the data to train on has no token to learn"):
+        encode(tmp_path, [("", "a")], max_length=1)

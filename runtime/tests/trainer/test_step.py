@@ -13,12 +13,13 @@ from support.training import USUAL_ARGS
 from transformers import DataCollatorForSeq2Seq, Trainer, TrainerCallback, TrainingArguments
 
 from anneal_runtime.model_source import load_causal_lm, load_tokenizer
+from anneal_runtime.row_sequences import NOT_LEARNED, labelled
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.objectives.objective import Step, Unit
 from anneal_runtime.trainer.objectives.supervised import Supervised
-from anneal_runtime.trainer.rows import NOT_LEARNED, EncodedRows, labelled
+from anneal_runtime.trainer.rows import EncodedRows
 from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_schedule, make_optimizer
 

@@ -15,6 +15,7 @@ from vllm_sidecar.test_sidecar import MODEL, TOKEN, Agent
 
 from anneal_runtime import exit_codes
 from anneal_runtime.model_source import load_tokenizer
+from anneal_runtime.row_preview import Preview
 from anneal_runtime.tokenization import TextEncoder
 
 TINY = REPOSITORY / "models/anneal-tiny"
@@ -55,6 +56,15 @@ def test_messages_that_spell_a_special_token_reach_vllm_as_token_ids(client: Cli
     path, body = asked(client, vllm, "/v1/chat/completions", messages=user("Hi.</s>"))
     assert path == "/v1/completions" and body["prompt"] == ENCODER.chats([user("Hi.</s>")]) and "messages" not in body
     assert ENCODER.tokenizer.eos_token_id not in body["prompt"][0]
+
+
+def test_rows_are_shown_by_the_tokenizer_of_the_models_files(client: Client) -> None:
+    rows = ['{"input": "Hi.</s>", "output": "Ho."}']
+    body = {"max_length": 50, "special_tokens": True, "shown_rows": 1, "rows": rows}
+    status, answer = client.post("/agent/v1/preview-rows", body)
+    assert status == 200, answer
+    assert answer == {"rows": Preview.from_json(body).of(ENCODER, rows)}
+    assert ENCODER.tokenizer.eos_token_id in answer["rows"][0]["sequences"][0]["shown"]["ids"][:-1]
 
 
 def test_other_messages_reach_vllm_as_they_are(client: Client, vllm: FakeVllm) -> None:

@@ -1,5 +1,7 @@
 // Looks into data sets: the list of them, their rows, and the columns that rows are made from.
+import type { z } from 'zod'
 import type { Columns, ListedDataset, ListedVersion, PreviewedRow, MarkedText } from '../../domain/dataset-report.ts'
+import type { TokenizedRow } from '../../domain/row-tokens.ts'
 import { datasetDisplayName } from '../../domain/display-name.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { wireTime } from '../../domain/timestamps.ts'
@@ -8,6 +10,7 @@ import { listDatasetVersions } from '../../services/datasets/list-versions.ts'
 import { mapDatasetColumns } from '../../services/datasets/map-columns.ts'
 import { previewDatasetRows } from '../../services/datasets/preview-rows.ts'
 import { setDatasetColumns } from '../../services/datasets/set-columns.ts'
+import { sequencesOnWire } from '../lamini/schemas/row-tokens.ts'
 import { defineRoute } from '../kit/route.ts'
 import { ColumnMapping, ColumnReading, ColumnsRead, MappedDataset } from '../lamini/schemas/data-columns.ts'
 import {
@@ -65,21 +68,24 @@ export const dataSetRoutes = [
     response: DatasetRows,
     async handle({ caller: ctx, params, query, signal }) {
       const { offset, limit, input_column: column = null, output_column: output } = query
-      const { model_name: modelName = null, as_chat: asChat } = query
+      const { model_name: modelName = null, as_chat: asChat, method = null } = query
       if (column !== null && output === undefined)
         throw invalidInput('output_column', 'Name output_column beside input_column.')
       const asked: Columns | null = output === undefined ? null : { input: column, output }
       const input = {
         ...{ datasetId: params.dataset_id, offset, limit, columns: asked },
-        ...{ modelName, asChat: asChat && asChat === 'true' },
+        ...{ modelName, method, asChat: asChat && asChat === 'true', tokens: tokensAsked(query) },
       }
-      const { version, rows, columns, readColumns, separator, proposedColumns, next } = await previewDatasetRows({
+      const { version, rows, tokens, readColumns, proposedColumns, ...found } = await previewDatasetRows({
         ctx,
         input,
         signal,
       })
-      const found = { columns, read_columns: readColumns, separator, proposed_columns: proposedColumns }
-      return { dataset_id: version.datasetId, version: version.version, rows: rows.map(previewed), ...found, next }
+      return {
+        ...{ ...found, dataset_id: version.datasetId, version: version.version },
+        rows: rows.map((row, index) => previewed(row, tokens[index])),
+        ...{ read_columns: readColumns, proposed_columns: proposedColumns },
+      }
     },
   }),
   defineRoute({
@@ -145,11 +151,23 @@ function stateOf({ rowCount, badRowCount }: ListedVersion) {
   return badRowCount === 0 ? ('valid' as const) : ('invalid' as const)
 }
 
-const previewed = ({ index, line, row, messages, templated, specialTokens, isCut, error }: PreviewedRow) => ({
+function tokensAsked({ tokens, train_on: trainOn, max_length: maxLength }: z.output<typeof RowsQuery>) {
+  if (tokens === 'true') return { trainOn, maxLength }
+  if (trainOn !== undefined || maxLength !== undefined)
+    throw invalidInput('tokens', 'train_on and max_length are for tokens=true.')
+  return null
+}
+
+const previewed = (
+  { index, line, row, answers, messages, templated, specialTokens, isCut, error }: PreviewedRow,
+  tokens: TokenizedRow | undefined,
+) => ({
   index,
   line,
   input: row?.input ?? null,
   output: row?.output ?? null,
+  answers: answers && answers.map(({ text, isGood }) => ({ text, good: isGood })),
+  sequences: sequencesOnWire(tokens?.sequences ?? null),
   special_tokens: specialTokens,
   messages: messages && messages.map(({ role, text, isLearned }) => ({ role, text, learned: isLearned })),
   chat_template: templated && {
@@ -158,7 +176,7 @@ const previewed = ({ index, line, row, messages, templated, specialTokens, isCut
     error: templated.error,
   },
   cut: isCut,
-  error,
+  error: error ?? tokens?.error ?? null,
 })
 
 const marked = ({ text, isLearned, special }: MarkedText) => ({ text, learned: isLearned, special_tokens: special })

@@ -107,8 +107,8 @@ export const dataRoutes = [
     params: DatasetParams,
     query: ReportQuery,
     response: DatasetReport,
-    async handle({ caller: ctx, params, query: { model_name: modelName = null } }) {
-      return reportOnWire(await getDatasetReport({ ctx, input: { datasetId: params.dataset_id, modelName } }))
+    async handle({ caller: ctx, params, query: { model_name: modelName = null, method = null } }) {
+      return reportOnWire(await getDatasetReport({ ctx, input: { datasetId: params.dataset_id, modelName, method } }))
     },
   }),
   defineRoute({
@@ -147,6 +147,7 @@ function reportOnWire({ version, report }: CheckedDataset) {
     dataset_id: version.datasetId,
     dataset_location: version.location,
     version: version.version,
+    method: report?.method ?? ('supervised' as const),
     state: rowCount === 0 ? ('empty' as const) : badRowCount === 0 ? ('valid' as const) : ('invalid' as const),
     announced_rows: version.announcedRows,
     rows: rowCount,

@@ -23,7 +23,7 @@ export function argsOf({ body, query }: Sent): { finetuneArgs: FinetuneArgs; not
       ...notesOnNames(null, body, trainNames.body, trainNames.elsewhere),
       ...notesOnNames('gpu_config', body.gpu_config ?? {}, trainNames.gpu_config),
       ...notesOnNames('evaluation', body.evaluation ?? {}, trainNames.evaluation),
-      ...notesOnNames('the query', query, ['dry_run']),
+      ...notesOnNames('the query', query, ['dry_run', 'preview']),
       ...withoutEffect(body),
     ],
   }

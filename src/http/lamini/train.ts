@@ -6,10 +6,12 @@ import type { Ctx } from '../../services/context.ts'
 import type { ReceivedRows } from '../../services/datasets/ingest-rows.ts'
 import { estimateTrainingJob, type TrainingEstimate } from '../../services/training-jobs/estimate.ts'
 import { findEvaluationRows } from '../../services/training-jobs/evaluation-dataset.ts'
+import { previewTrainingJob, type TrainingPreview } from '../../services/training-jobs/preview.ts'
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../kit/route.ts'
 import { integrationsOf } from './schemas/integrations.ts'
 import { argsOf } from './train-notes.ts'
+import { tokensOnWire, totalsOnWire } from './schemas/row-tokens.ts'
 import { TrainOrDryRun, TrainQuery, TrainRequest } from './schemas/train.ts'
 
 const mebibyte = 1024 * 1024
@@ -31,7 +33,7 @@ export const trainRoutes = [
     idempotent: true,
     query: TrainQuery,
     response: TrainOrDryRun,
-    async handle({ caller: ctx, query, body, rows, idempotency, headers, isSecure }) {
+    async handle({ caller: ctx, query, body, rows, idempotency, headers, isSecure, signal }) {
       const input = {
         modelName: body.model_name,
         uploadFilePath: body.upload_file_path ?? undefined,
@@ -49,7 +51,11 @@ export const trainRoutes = [
         metadata: body.metadata ?? undefined,
         integrations: integrationsOf(body.integrations, { headers, isSecure }),
       }
-      if (query.dry_run === 'true' || body.dry_run === true) return dryRun(await estimateTrainingJob({ ctx, input }))
+      const isDryRun = query.dry_run === 'true' || body.dry_run === true
+      const isPreview = query.preview === 'true' || body.preview === true
+      if (isDryRun && isPreview) throw invalidInput('preview', 'Send dry_run or preview, not both.')
+      if (isDryRun) return dryRun(await estimateTrainingJob({ ctx, input }))
+      if (isPreview) return preview(await previewTrainingJob({ ctx, input, signal }))
       const { jobId, status, datasetId, warnings } = await submitTrainingJob({ ctx, input, idempotency })
       return { job_id: String(jobId), status, dataset_id: datasetId, ...toldIn(warnings) }
     },
@@ -93,6 +99,15 @@ const dryRun = ({
     basedOn === 0
       ? 'No similar job (same base model, as many GPUs) has completed yet, so the time cannot be estimated.'
       : `Estimated from ${basedOn} complete ${basedOn === 1 ? 'job' : 'jobs'}. Four of five jobs should end within the range, if the speed of the machine stays as it was.`,
+  ...toldIn(warnings),
+})
+
+const preview = ({ rows, totals, method, args, warnings }: TrainingPreview) => ({
+  preview: true as const,
+  rows: rows.map(tokensOnWire),
+  totals: totalsOnWire(totals),
+  method,
+  finetune_args: args,
   ...toldIn(warnings),
 })
 

@@ -10,6 +10,7 @@ import type {
   EvaluationSettings,
   TrainingJob,
 } from '../../domain/training-job.ts'
+import { methodForTrainer } from '../../domain/training-method.ts'
 import type { PodCtx } from '../context.ts'
 import { fenced } from './fenced-write.ts'
 
@@ -36,7 +37,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     base_model: { name, source, sha256 },
     spec_hash: job.specHash,
     args: job.spec.args,
-    ...(method && { method: { type: method.type, [method.type]: { hyperparameters: method.hyperparameters } } }),
+    ...(method && { method: methodForTrainer(method) }),
     data: {
       train: await dataFile(pod, train),
       evaluation: { ...(await dataFile(pod, evaluation)), split: evaluation.split },

@@ -1,5 +1,6 @@
 import type { DatasetReport } from '../../domain/dataset-report.ts'
 import type { MethodName } from '../../domain/method-table.ts'
+import type { DatasetVersion } from '../../repositories/datasets.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
 import { exportRows } from '../stored-data/export-rows.ts'
@@ -18,22 +19,44 @@ type Checked = { report: DatasetReport; leftIn: string | null }
  * @throws ServiceError invalid_input, unavailable while a long check runs
  */
 export async function checkReferencedData(ctx: Ctx, reference: DatasetReference, wanted: Wanted): Promise<Checked> {
+  const { read: report, leftIn } = await readReferenced(ctx, reference, {
+    version: (version) => checkVersion(ctx, version, wanted),
+    rows: (rows) => checkRows(ctx, rows, wanted),
+  })
+  return { report, leftIn }
+}
+
+/** `version` answers null when nothing is uploaded. `rows` are those of the request, or those that are kept under an id. */
+type Reading<T> = {
+  version: (version: DatasetVersion) => Promise<T | null>
+  rows: (rows: { key: string }) => Promise<T>
+}
+
+/**
+ * Reads the data that a training request names, and makes no data set of it.
+ * @throws ServiceError invalid_input
+ */
+export async function readReferenced<T>(
+  ctx: Ctx,
+  reference: DatasetReference,
+  reading: Reading<T>,
+): Promise<{ read: T; leftIn: string | null }> {
   const { storedCollection, version } = await findReferenced(ctx, reference)
   if (storedCollection !== null)
-    return { report: await checkStored(ctx, storedCollection, reference, wanted), leftIn: null }
-  const report = version && (await checkVersion(ctx, version, wanted))
-  if (report) return { report, leftIn: reference.rows ? version.datasetId : null }
-  if (reference.rows) return { report: await checkRows(ctx, reference.rows, wanted), leftIn: null }
+    return { read: await readStored(ctx, storedCollection, reference, reading), leftIn: null }
+  const read = version && (await reading.version(version))
+  if (read) return { read, leftIn: reference.rows ? version.datasetId : null }
+  if (reference.rows) return { read: await reading.rows(reference.rows), leftIn: null }
   if (version) throw nothingUploaded(reference.uploadFilePath ? 'upload_file_path' : 'dataset_id', version.datasetId)
   throw noDataNamed(reference)
 }
 
-async function checkStored(
+async function readStored<T>(
   ctx: Ctx,
   collection: string,
   { rows }: DatasetReference,
-  wanted: Wanted,
-): Promise<DatasetReport> {
+  reading: Reading<T>,
+): Promise<T> {
   const exported = await openRows(ctx)
   try {
     const place = { accountId: ctx.accountId, collection }
@@ -41,7 +64,7 @@ async function checkStored(
       const more = rows ? await ctx.deps.storage.read(rows.key) : null
       await exportRows(ctx.deps, { place, more, key: exported.key })
     })
-    return await checkRows(ctx, exported, wanted)
+    return await reading.rows(exported)
   } finally {
     await discardRows(ctx, exported)
   }

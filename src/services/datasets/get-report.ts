@@ -21,15 +21,18 @@ export async function getDatasetReport({
   input,
 }: {
   ctx: Ctx
-  /** `modelName`: the model whose tokens are counted. Null: those of any model that were counted before, or of the default one. */
-  input: { datasetId: string; modelName: string | null }
+  /**
+   * `modelName`: the model whose tokens are counted. Null: those of any model that were counted before, or of the default one.
+   * `method`: the one that the rows are read for. Null: the one of the report that is there, or the one that takes the first rows.
+   */
+  input: { datasetId: string; modelName: string | null; method: MethodName | null }
 }): Promise<CheckedDataset> {
   const model = input.modelName === null ? null : (await resolveModel(ctx, input.modelName)).baseModel.name
   const version = await findDataset({ ctx, input })
-  return { version, report: await checkVersion(ctx, version, { model, method: null }) }
+  return { version, report: await checkVersion(ctx, version, { model, method: input.method }) }
 }
 
-/** `model`: the base model whose tokens are counted. `method`: the one that the rows are for. Null for any. */
+/** `model`: the base model whose tokens are counted. `method`: the one that the rows are for. Null for any, or the one that takes the first rows. */
 type Wanted = { model: string | null; method: MethodName | null }
 
 /**
@@ -51,7 +54,7 @@ export async function checkVersion(
   await database.datasets.noteSize(version.id, object.sizeBytes)
   const counting = {
     model: model ?? ctx.deps.catalogue.defaultCompletionModel.name,
-    method: method ?? ('supervised' as const),
+    method,
     columns,
   }
   const check = checks.get(checkId(version, counting)) ?? startCheck(ctx, version, counting)
@@ -64,7 +67,7 @@ export async function checkVersion(
   })
 }
 
-type Counting = { model: string; method: MethodName; columns: Columns | null }
+type Counting = { model: string; method: MethodName | null; columns: Columns | null }
 
 const checkId = ({ id }: Pick<DatasetVersion, 'id'>, { model, method }: Counting) => `${id} ${method} ${model}`
 

@@ -37,7 +37,16 @@ async function requireColumns(
   signal: AbortSignal,
 ) {
   const model = deps.catalogue.defaultCompletionModel.name
-  const task = { accountId, key, columns, model, pairs: null, offset: 0, limit: sampledRows }
+  const task = {
+    accountId,
+    key,
+    columns,
+    model,
+    pairs: null,
+    method: 'supervised' as const,
+    offset: 0,
+    limit: sampledRows,
+  }
   const preview = await deps.datasets.preview(task, signal)
   if (!preview) throw invalidInput('output', 'Nothing was uploaded to the data set: upload the file first.')
   const has = preview.columns.map((name) => JSON.stringify(name)).join(', ')

@@ -37,7 +37,8 @@ test('a report is made again only for a model whose tokens were not counted last
     },
   }
   const ctx = contextOf({ deps, accountId: 'a' })
-  const report = (modelName: string | null) => getDatasetReport({ ctx, input: { datasetId: 'set', modelName } })
+  const report = (modelName: string | null) =>
+    getDatasetReport({ ctx, input: { datasetId: 'set', modelName, method: null } })
   for (const name of [null, null, 'tiny', 'other', null, 'chatty', 'tiny']) await report(name)
   assert.deepEqual(counted, ['tiny', 'chatty', 'tiny'])
 })

@@ -1,5 +1,6 @@
 // The report of a data set's check.
 import { z } from 'zod'
+import { offeredMethods } from '../../../domain/method-table.ts'
 import { learnedForms } from '../../../domain/learned.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { ReadColumns } from '../../lamini/schemas/data-columns.ts'
@@ -35,6 +36,7 @@ export const DatasetReport = named(
     dataset_id: z.string().describe('The id of the data set'),
     dataset_location: z.url().describe('Where the upload is; send it as upload_file_path to train on it'),
     version: z.int().describe('The version that was checked; each upload makes the next one'),
+    method: z.enum(offeredMethods).describe('The method of training that the rows were checked for'),
     state: z.enum(['empty', 'valid', 'invalid']).describe('empty: nothing was uploaded, or the file has no rows'),
     announced_rows: z
       .int()

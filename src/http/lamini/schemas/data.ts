@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { queryInt, queryText } from '../../kit/params.ts'
+import { offeredMethods, trainingMethods } from '../../../domain/method-table.ts'
 import { ReadColumns } from './data-columns.ts'
+import { RowProblem, TokenSequences } from './row-tokens.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { Time } from './training-job.ts'
 
@@ -126,9 +128,34 @@ export const ReportQuery = z.strictObject({
     .describe(
       'The model whose tokens are counted, base or tuned. Absent: the one that was counted last, or the first base model of the catalogue',
     ),
+  method: z
+    .enum(offeredMethods)
+    .optional()
+    .describe(
+      'The method of training that the rows are checked for. Absent: the one of the last check, or the first that takes one of the first rows',
+    ),
 })
 
+const Method = z
+  .enum(offeredMethods)
+  .optional()
+  .describe('The method of training that the rows are read for. Absent: the first that takes one of the first rows')
+
 export const RowsQuery = z.strictObject({
+  method: Method,
+  tokens: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe(
+      'true shows `sequences`: the rows as tokens, with what a training would learn of them. The server of the model encodes them, so the key needs the scope training, too. `limit` is then at most 20',
+    ),
+  train_on: z
+    .enum(trainingMethods.supervised.hyperparameters.train_on.choices)
+    .optional()
+    .describe('With tokens=true: what of a row is learned, as in `method` of POST /v1/train'),
+  max_length: queryInt({ min: 2, max: 10_000_000 })
+    .optional()
+    .describe('With tokens=true: as in `finetune_args` of POST /v1/train'),
   model_name: queryText()
     .optional()
     .describe(
@@ -162,6 +189,16 @@ export const DatasetRows = named(
           line: z.int().describe('Of the file, from 1'),
           input: z.string().nullable().describe('As the trainer reads it; null for a bad row'),
           output: z.string().nullable().describe('The expected output; null for a bad row'),
+          answers: z
+            .array(
+              z.object({
+                text: z.string().describe('The answer, with the calls of functions'),
+                good: z.boolean().describe('Whether the answer is the better one, or is judged as good'),
+              }),
+            )
+            .nullable()
+            .describe('The answers of a row of dpo or kto, the better one first; null for supervised rows'),
+          sequences: TokenSequences,
           special_tokens: z
             .array(z.string())
             .describe(
@@ -211,16 +248,11 @@ export const DatasetRows = named(
             .describe(
               'Whether more than 10,000 characters of a text, of the messages or of `chat_template` were left out here',
             ),
-          error: z
-            .object({
-              field: z.string().describe('The field that is wrong'),
-              reason: z.string().describe('What is wrong with the field'),
-            })
-            .nullable()
-            .describe('Why the row is bad'),
+          error: RowProblem.nullable().describe('Why the row is bad'),
         }),
       )
       .describe('The rows of the page, in the order of the file'),
+    method: z.enum(offeredMethods).describe('The method of training that the rows were read for'),
     columns: z
       .array(z.string())
       .describe(

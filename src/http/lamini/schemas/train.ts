@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { Graders } from '../../../domain/grader.ts'
 import { evaluationLimits } from '../../../domain/model-evaluation.ts'
-import { SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
-import { FinetuneArgs } from '../../../domain/training-args.ts'
-import { MethodRequest } from '../../../domain/training-method.ts'
+import { namesOfMethod, SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
+import { FinetuneArgs, TrainingArgs } from '../../../domain/training-args.ts'
+import { MethodRequest, ShownMethod } from '../../../domain/training-method.ts'
 import { trainingJobStatuses } from '../../../domain/training-job-status.ts'
 import { keepsEmpty } from '../../kit/empty-fields.ts'
 import { named } from '../../kit/named-schemas.ts'
@@ -11,6 +11,7 @@ import { Integrations } from './integrations.ts'
 import { Metadata } from './metadata.ts'
 import { DataId } from './stored-data.ts'
 import { ModelName } from './prompt.ts'
+import { PreviewedTokens, PreviewTotals } from './row-tokens.ts'
 
 const maxRowDepth = 32
 
@@ -99,6 +100,7 @@ export const TrainRequest = named(
     evaluation: Evaluation.nullish().describe('How the tuned model and its base are compared'),
     is_public: z.boolean().nullish().describe('Kept, without effect: jobs and models are private to the account'),
     dry_run: z.boolean().nullish().describe('As the query parameter of this name'),
+    preview: z.boolean().nullish().describe('As the query parameter of this name'),
     custom_model_name: z
       .string()
       .max(256)
@@ -127,6 +129,7 @@ export const trainNames = {
   elsewhere: [
     { field: 'finetune_args', names: Object.keys(FinetuneArgs.shape) },
     { field: 'gpu_config', names: Object.keys(GpuConfig.shape) },
+    namesOfMethod,
   ],
 } as const
 
@@ -160,6 +163,12 @@ export const TrainQuery = z.looseObject({
     .enum(['true', 'false'])
     .optional()
     .describe('true checks the request and its data, estimates the time, and creates nothing'),
+  preview: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe(
+      'true shows the first 20 rows as tokens with what the job would learn of them, and creates nothing. The server of the model encodes them',
+    ),
 })
 
 const DryRun = named(
@@ -191,7 +200,20 @@ const DryRun = named(
   }),
 )
 
-export const TrainOrDryRun = named('TrainOrDryRun', z.union([TrainAnswer, DryRun]))
+const Preview = named(
+  'TrainingPreview',
+  z.object({
+    preview: z.literal(true).describe('Always true'),
+    job_id: z.null().optional().describe('Absent: a preview makes no job'),
+    rows: z.array(PreviewedTokens).describe('The first 20 rows of the data'),
+    totals: PreviewTotals,
+    method: ShownMethod.describe('The method of the job'),
+    finetune_args: TrainingArgs.describe('The arguments of the job'),
+    warnings,
+  }),
+)
+
+export const TrainOrDryRun = named('TrainOrDryRun', z.union([TrainAnswer, DryRun, Preview]))
 
 /** Bounds the depth, because JSON.stringify recurses when the rows are written again. */
 function isRow(value: unknown): boolean {

@@ -1,0 +1,99 @@
+"""Rows as the trainer would learn them: a model server shows them for the service, by the trainer's own encoding."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from anneal_runtime.row_sequences import NOT_LEARNED, AnswerRow, Row, Sequence, encode_answers, encode_supervised
+from anneal_runtime.tokenization import ChatRefused, TextEncoder, token_texts
+from anneal_runtime.trainer.method import Method
+
+# The tokens that one answer shows, of all rows together.
+SHOWN_TOKENS = 32_768
+
+
+@dataclass
+class Preview:
+    """How the rows of a request are learned, and the room of its answer. Rows beyond it are counted only."""
+
+    method: Method
+    max_length: int
+    special_tokens: bool
+    rows_left: int
+    tokens_left: int = SHOWN_TOKENS
+
+    @classmethod
+    def from_json(cls, body: dict[str, Any]) -> Preview:
+        """Raises KeyError, TypeError and ValueError."""
+        method = Method.from_json(body.get("method"))
+        return cls(method, int(body["max_length"]), bool(body["special_tokens"]), int(body["shown_rows"]))
+
+    def of(self, encoder: TextEncoder, rows: list[str]) -> list[dict[str, Any]]:
+        """Each row is a line of prepared data, or such a line for each of its judged answers."""
+        acting = encoder.acting(self.special_tokens)
+        return [self._row(acting, row.split("\n")) for row in rows]
+
+    def _row(self, encoder: TextEncoder, lines: list[str]) -> dict[str, Any]:
+        try:
+            sequences = [each for line in lines for each in self._sequences(encoder, json.loads(line))]
+        except ChatRefused as error:
+            return {"sequences": [], "error": str(error)}
+        self.rows_left -= 1
+        is_used = any(each["learned"] or each["dropped"] for each in sequences)
+        return {"sequences": sequences, "error": None if is_used else "has no token to learn"}
+
+    def _sequences(self, encoder: TextEncoder, line: dict[str, Any]) -> list[dict[str, Any]]:
+        if self.method.type == "supervised":
+            row = Row.from_line(line)
+            (encoded,) = encode_supervised(encoder, [row], self.max_length, self.method["train_on"])
+            role = "answer" if row.input else "text"
+            pairs = zip(encoded.sequences, encoded.cut, strict=True)
+            return [self._told(encoder, role, sequence, is_cut=is_cut) for sequence, is_cut in pairs]
+        answers = AnswerRow.from_line(line)
+        (sequences,) = encode_answers(encoder, [answers], learns_chosen_prompt=self.method.learns_chosen_prompt)
+        is_dropped = any(len(tokens) > self.max_length for tokens, _ in sequences)
+        judgement = "desirable" if answers.is_good else "undesirable"
+        roles = ["chosen", "rejected"] if answers.is_good is None else [judgement]
+        return [
+            self._told(encoder, role, sequence, is_dropped=is_dropped)
+            for role, sequence in zip(roles, sequences, strict=True)
+        ]
+
+    def _told(
+        self, encoder: TextEncoder, role: str, sequence: Sequence, *, is_cut: bool = False, is_dropped: bool = False
+    ) -> dict[str, Any]:
+        tokens, labels = sequence
+        end = encoder.tokenizer.eos_token_id
+        if is_dropped:
+            labels = [NOT_LEARNED] * len(labels)
+        counts = {
+            "role": role,
+            "length": len(tokens),
+            "learned": sum(label != NOT_LEARNED for label in labels),
+            "truncated": is_cut,
+            "dropped": is_dropped,
+            "ended": end is None or tokens[-1:] == [end],
+        }
+        return {**counts, "shown": self._shown(encoder, tokens, labels)} if self.rows_left > 0 else counts
+
+    def _shown(self, encoder: TextEncoder, tokens: list[int], labels: list[int]) -> dict[str, Any]:
+        """A label says what its position has to predict, so the learned token is the next one."""
+        shown = tokens[: self.tokens_left]
+        self.tokens_left -= len(shown)
+        learned = [at for at, label in enumerate(labels, 1) if label != NOT_LEARNED]
+        runs = [list(run) for _, run in groupby(enumerate(learned), key=lambda each: each[1] - each[0])]
+        other = [(at, labels[at - 1]) for at in learned if tokens[at : at + 1] != [labels[at - 1]]]
+        return {
+            "ids": shown,
+            "tokens": token_texts(encoder.tokenizer, shown),
+            "trained_spans": [[run[0][1], run[-1][1] + 1] for run in runs],
+            "replaced": [
+                {"index": at, "id": token, "token": text}
+                for (at, token), text in zip(
+                    other, token_texts(encoder.tokenizer, [token for _, token in other]), strict=True
+                )
+            ],
+        }

@@ -1,0 +1,212 @@
+"""Rows as sequences of tokens, with what is learned at each position. The trainer learns these sequences, and the model
+server shows them, so a preview cannot differ from a training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from anneal_runtime.tokenization import TextEncoder
+from anneal_runtime.tool_text import Message, answer_text
+
+# The label of a position that is not learned.
+NOT_LEARNED = -100
+
+# Tokens, and for each position its label: the token that it has to predict.
+Sequence = tuple[list[int], list[int]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """With `messages` the prompt is these by the model's chat template, and `input` their plain text, to be read.
+    `earlier` are the positions in `messages` of answers that are learned too, `muted` those of answers that never are.
+    """
+
+    input: str
+    output: str
+    messages: list[Message] = field(default_factory=list)
+    earlier: list[int] = field(default_factory=list)
+    # The last answer where it calls functions: each model writes calls in its own format.
+    calling: Message | None = None
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    muted: list[int] = field(default_factory=list)
+
+    @classmethod
+    def from_line(cls, raw: dict[str, Any]) -> Row:
+        if "learned" not in raw:
+            return cls(str(raw["input"]), str(raw["output"]))
+        *earlier, last = raw["learned"]
+        before, answer = raw["messages"][:last], raw["messages"][last]
+        text = "\n".join(f"{message['role']}: {message['content']}" for message in before)
+        calling = answer if answer.get("tool_calls") else None
+        tools, muted = list(raw.get("tools", [])), list(raw.get("muted", []))
+        return cls(text, str(answer["content"]), before, earlier, calling, tools, muted)
+
+    def as_chat(self, system: str | None) -> Row:
+        """A pair as a question of a user. A conversation, and a row of plain text, stay as they are."""
+        if self.messages or not self.input:
+            return self
+        said = [] if system is None else [{"role": "system", "content": system}]
+        return replace(self, messages=[*said, {"role": "user", "content": self.input}])
+
+    def answer(self, encoder: TextEncoder) -> str:
+        """The text for `answers`."""
+        return self.output if self.calling is None else encoder.call(self.calling)
+
+    def expected(self, encoder: TextEncoder) -> str:
+        """What the model should write, for people and comparisons."""
+        return encoder.unended(self.output) if self.calling is None else answer_text(encoder.tokenizer, self.calling)
+
+
+@dataclass
+class EncodedRow:
+    """The sequences of a row, and whether each was cut to `max_length`. The first holds the last answer."""
+
+    sequences: list[Sequence]
+    cut: list[bool]
+
+    @property
+    def is_learned(self) -> bool:
+        return any(label != NOT_LEARNED for _, labels in self.sequences for label in labels)
+
+
+def encode_supervised(encoder: TextEncoder, rows: list[Row], max_length: int, train_on: str) -> list[EncodedRow]:
+    """`train_on`: "answers", "last_answer" or "everything". Raises ChatRefused."""
+    prompts = row_prompts(encoder, rows)
+    answers = encoder.answers([row.answer(encoder) if row.input else "" for row in rows])
+    return [
+        _encoded(encoder, row, _pair(encoder, prompt, answer, max_length), max_length, train_on)
+        if row.input
+        else _text(prompt + answer, max_length)
+        for row, prompt, answer in zip(rows, prompts, answers, strict=True)
+    ]
+
+
+def _encoded(encoder: TextEncoder, row: Row, last: EncodedRow, max_length: int, train_on: str) -> EncodedRow:
+    if train_on == "everything":
+        last.sequences[0] = _without_muted(encoder, row, last.sequences[0])
+    return last if train_on == "last_answer" else _with_earlier(encoder, row, last, max_length)
+
+
+def _text(tokens: list[int], max_length: int) -> EncodedRow:
+    return EncodedRow([labelled(tokens[:max_length], 1)], [len(tokens) > max_length])
+
+
+def row_prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:
+    """The tokens before each row's last answer; for a plain text row, the whole text. Raises ChatRefused."""
+    chats = [row for row in rows if row.messages]
+    of_chats = iter(encoder.chats([row.messages for row in chats], [row.tools for row in chats]) if chats else [])
+    texts = [row for row in rows if not row.messages]
+    of_texts = iter(encoder.prompts([encoder.prompt(row.input) or encoder.unended(row.output) for row in texts]))
+    return [next(of_chats) if row.messages else next(of_texts) for row in rows]
+
+
+def labelled(tokens: list[int], first_target: int) -> Sequence:
+    """Learns the tokens from `first_target` on, which is at least 1, as something must predict it."""
+    first = max(first_target, 1)
+    return tokens, [NOT_LEARNED] * (first - 1) + tokens[first:] + [NOT_LEARNED] if tokens else []
+
+
+def _with_earlier(encoder: TextEncoder, row: Row, encoded: EncodedRow, max_length: int) -> EncodedRow:
+    """One sequence for all answers, where each answer stands after the same tokens as in a chat. An answer whose prompt
+    differs from that, because the template or the tokenizer joins the parts in another way, gets a sequence of its own.
+    """
+    for position in reversed(row.earlier):
+        prompt, answer = _said(encoder, row, position)
+        tokens, labels = encoded.sequences[-1]
+        if _is_within(encoder, tokens, prompt, answer):
+            # The end token is learned here, whatever the template writes next.
+            labels[len(prompt) - 1 : len(prompt) - 1 + len(answer)] = answer
+        else:
+            own = _pair(encoder, prompt, answer, max_length)
+            encoded.sequences += own.sequences
+            encoded.cut += own.cut
+    return encoded
+
+
+def _without_muted(encoder: TextEncoder, row: Row, sequence: Sequence) -> Sequence:
+    """Learns every token but those of muted answers. The answers alone, where a muted one is not found."""
+    tokens, labels = labelled(sequence[0], 1)
+    for position in row.muted:
+        prompt, answer = _said(encoder, row, position)
+        if not _is_within(encoder, tokens, prompt, answer):
+            return sequence
+        labels[len(prompt) - 1 : len(prompt) - 1 + len(answer)] = [NOT_LEARNED] * len(answer)
+    return tokens, labels
+
+
+def _said(encoder: TextEncoder, row: Row, position: int) -> tuple[list[int], list[int]]:
+    """The tokens before the answer at the position, and those of the answer."""
+    (prompt,) = encoder.chats([row.messages[:position]], [row.tools])
+    (answer,) = encoder.answers([encoder.call(row.messages[position])])
+    return prompt, answer
+
+
+def _is_within(encoder: TextEncoder, tokens: list[int], prompt: list[int], answer: list[int]) -> bool:
+    before = prompt + (answer if encoder.tokenizer.eos_token_id is None else answer[:-1])
+    return bool(prompt) and tokens[: len(before)] == before
+
+
+def _pair(encoder: TextEncoder, prompt: list[int], answer: list[int], max_length: int) -> EncodedRow:
+    """Too long: the prompt keeps its end (and start token), the answer its start; a long prompt keeps at least half."""
+    is_long = len(prompt) + len(answer) > max_length
+    if is_long:
+        room = max(max_length - len(answer), min(len(prompt), max_length // 2), 1)
+        if len(prompt) > room:
+            head = prompt[:1] if prompt[0] == encoder.tokenizer.bos_token_id and room > 1 else []
+            prompt = head + prompt[len(prompt) - room + len(head) :]
+        answer = answer[: max_length - len(prompt)]
+    return EncodedRow([labelled(prompt + answer, len(prompt))], [is_long])
+
+
+# A text, or one message of the assistant, which may call functions.
+Answer = str | Message
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """With `messages` the prompt is these by the model's chat template. `is_good` judges a single answer."""
+
+    answers: list[Answer]
+    input: str = ""
+    messages: list[Message] = field(default_factory=list)
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    is_good: bool | None = None
+
+    @classmethod
+    def from_line(cls, raw: dict[str, Any]) -> AnswerRow:
+        """`input` or `messages`, with `chosen` and `rejected`, or with `answer` and `label`."""
+        is_judged = "answer" in raw
+        answers = [raw["answer"]] if is_judged else [raw["chosen"], raw["rejected"]]
+        # A list holds one message.
+        answers = [answer[0] if isinstance(answer, list) else answer for answer in answers]
+        messages, tools = list(raw.get("messages", [])), list(raw.get("tools") or [])
+        return cls(answers, str(raw.get("input", "")), messages, tools, bool(raw["label"]) if is_judged else None)
+
+
+def encode_answers(
+    encoder: TextEncoder, rows: list[AnswerRow], *, learns_chosen_prompt: bool = False
+) -> list[list[Sequence]]:
+    """Each answer of a row is learned, in a sequence of its own. Nothing is cut. With `learns_chosen_prompt` the first
+    sequence teaches the prompt, too. Raises ChatRefused.
+    """
+    answers = iter(encoder.answers([_said_by(encoder, answer) for row in rows for answer in row.answers]))
+    encoded = []
+    for row, prompt in zip(rows, _prompts(encoder, rows), strict=True):
+        sequences = [labelled(prompt + next(answers), len(prompt)) for _ in row.answers]
+        if learns_chosen_prompt:
+            sequences[0] = labelled(sequences[0][0], 1)
+        encoded.append(sequences)
+    return encoded
+
+
+def _said_by(encoder: TextEncoder, answer: Answer) -> str:
+    return answer if isinstance(answer, str) else encoder.call(answer)
+
+
+def _prompts(encoder: TextEncoder, rows: list[AnswerRow]) -> list[list[int]]:
+    chats = [row for row in rows if row.messages]
+    of_chats = iter(encoder.chats([row.messages for row in chats], [row.tools for row in chats]) if chats else [])
+    of_texts = iter(encoder.prompts([encoder.prompt(row.input) for row in rows if not row.messages]))
+    return [next(of_chats) if row.messages else next(of_texts) for row in rows]

@@ -1,0 +1,32 @@
+// Tells by its first rows for which method of training a file is.
+import type { Columns } from '../domain/dataset-report.ts'
+import { offeredMethods, type MethodName } from '../domain/method-table.ts'
+import type { Storage } from '../storage/storage.ts'
+import { isProblem } from './dataset-row.ts'
+import { readDataset } from './read-dataset.ts'
+import { rowReaderOf } from './row-reader.ts'
+
+const lookedAtRows = 20
+/** After decompression. */
+const lookedAtBytes = 32 * 1024 * 1024
+
+/** @returns the first method that takes one of the first rows; supervised where none does, and for chosen columns */
+export async function methodOfFile(storage: Storage, key: string, columns: Columns | null): Promise<MethodName> {
+  const file = columns === null ? await storage.read(key) : null
+  if (!file) return 'supervised'
+  let seen = 0
+  try {
+    for await (const batch of readDataset(file as AsyncIterable<Buffer>, lookedAtBytes))
+      for (const raw of batch) {
+        const method = 'problem' in raw ? undefined : offeredMethods.find((each) => takes(each, raw.value))
+        if (method) return method
+        if (++seen === lookedAtRows) return 'supervised'
+      }
+    return 'supervised'
+  } finally {
+    // Nothing more is fetched.
+    file.destroy()
+  }
+}
+
+const takes = (method: MethodName, value: unknown) => !isProblem(rowReaderOf(null, method)(value))

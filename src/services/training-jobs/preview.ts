@@ -1,0 +1,59 @@
+import { totalsOf, type PreparedRows, type TokenizedRow, type TokenTotals } from '../../domain/row-tokens.ts'
+import { methodNameOf, shownMethod, type ShownMethod } from '../../domain/training-method.ts'
+import type { TrainingArgs } from '../../domain/training-args.ts'
+import type { Columns } from '../../domain/dataset-report.ts'
+import type { Ctx } from '../context.ts'
+import { readReferenced } from '../datasets/check-referenced.ts'
+import { rowsLeft } from '../datasets/resolve.ts'
+import { mostShownRows, showTokens } from '../datasets/show-tokens.ts'
+import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
+
+const countedRows = 500
+
+export type TrainingPreview = {
+  /** The first rows of the data. */
+  rows: TokenizedRow[]
+  totals: TokenTotals
+  method: ShownMethod
+  args: TrainingArgs
+  warnings: string[]
+}
+
+/**
+ * Shows what a job would learn of its first rows, and creates nothing.
+ * @throws ServiceError model_not_found, invalid_input, quota_exceeded, unavailable; the signal's reason
+ */
+export async function previewTrainingJob({
+  ctx,
+  input,
+  signal,
+}: {
+  ctx: Ctx
+  input: SubmitTrainingJobInput
+  signal: AbortSignal
+}): Promise<TrainingPreview> {
+  const { entry, args, notes, method } = await resolveTraining(ctx, input)
+  const { datasets, database } = ctx.deps
+  const readLines = (key: string, columns: Columns | null) =>
+    datasets.lines(
+      { accountId: ctx.accountId, key, columns, method: methodNameOf({ method }), offset: 0, limit: countedRows },
+      signal,
+    )
+  const { read, leftIn } = await readReferenced<PreparedRows>(ctx, input, {
+    version: async ({ id, uploadKey }) => readLines(uploadKey, await database.datasets.columns(id)),
+    async rows({ key }) {
+      const found = await readLines(key, null)
+      if (!found) throw new Error(`the rows at ${key} are gone`)
+      return found
+    },
+  })
+  const rows = await showTokens(ctx, { rows: read.rows, training: { entry, args, method } }, signal)
+  const told = [...notes, ...(leftIn === null ? [] : [rowsLeft(leftIn)])]
+  return {
+    rows: rows.slice(0, mostShownRows),
+    totals: totalsOf(rows, read.isEnd),
+    method: shownMethod({ method, args }, entry),
+    args,
+    warnings: told.map(({ message }) => message),
+  }
+}
