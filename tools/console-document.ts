@@ -29,6 +29,7 @@ const operations = [
   'post /openai/v1/uploads',
   'post /openai/v1/uploads/{upload_id}/complete',
   'post /v1/train',
+  'get /v1/train/methods',
   'get /v1/data/{dataset_id}',
   'delete /v1/data/{dataset_id}',
   'get /v1/data',

@@ -61,7 +61,7 @@ class InternalApi:
     def commit_artifact(self, artifact_id: str) -> None:
         self.call("commit_artifact", {}, artifact_id=artifact_id)
 
-    def report_evaluation(self, split: str, results: list[dict[str, str]]) -> None:
+    def report_evaluation(self, split: str, results: list[dict[str, Any]]) -> None:
         self.call("evaluation", {"split": split, "results": results})
 
     def report_notes(self, notes: list[dict[str, str]]) -> None:

@@ -117,13 +117,13 @@ const knownArgs = {
   ),
   keep: z
     .enum(['last', 'best'])
-    .describe('The step whose model is published: the last one, or the one with the lowest held-out loss'),
+    .describe('The step whose model is published: the last one, or the best one by the held-out rows'),
   special_tokens: z
     .boolean()
     .describe(
       `Whether special tokens of the model, such as </s>, act in the input of a pair, which may be written by a template. Elsewhere in a row they are always text. Default ${defaults.special_tokens}`,
     ),
-  early_stopping: EarlyStopping.describe('Ends the run once the held-out loss no longer falls'),
+  early_stopping: EarlyStopping.describe('Ends the run once the held-out rows show no gain'),
   warmup_ratio: z
     .number()
     .min(0)

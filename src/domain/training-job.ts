@@ -262,7 +262,15 @@ export type ModelVersion = {
 
 export type ModelAlias = { alias: string; version: number; movedAt: Date }
 
-export type EvaluationRow = { split: DataSplit; input: string; expected: string; tuned: string; base: string }
+export type EvaluationRow = {
+  split: DataSplit
+  input: string
+  expected: string
+  tuned: string
+  base: string
+  /** Whether each model finds the better answer of a pair likelier. Absent for a row that is no pair. */
+  prefersChosen?: { tuned: boolean; base: boolean }
+}
 
 export type JobEvent = {
   id: string

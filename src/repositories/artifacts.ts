@@ -66,7 +66,10 @@ export const createArtifactRepository = (db: Connection) => ({
 
   async listEvaluation(artifactId: string): Promise<EvaluationRow[]> {
     const rows = await db.evaluation.findMany({ where: { artifactId }, orderBy: { index: 'asc' } })
-    return rows.map(({ artifactId: _artifactId, index: _index, ...row }) => row as EvaluationRow)
+    return rows.map(
+      ({ artifactId: _artifactId, index: _index, prefersChosen, ...row }) =>
+        ({ ...row, ...(prefersChosen !== null && { prefersChosen }) }) as EvaluationRow,
+    )
   },
 
   async isEvaluated(artifactId: string): Promise<boolean> {

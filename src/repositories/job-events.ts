@@ -10,6 +10,17 @@ export const createJobEventRepository = (db: Connection) => ({
     await db.jobEvent.createMany({ data: events.map((event) => ({ ...event, jobId })) })
   },
 
+  /** Adds those that the job does not have yet, by reason and message. */
+  async addOnce(jobId: number, ...events: (NewJobEvent & { reason: string; message: string })[]) {
+    const known = await db.jobEvent.findMany({
+      where: { jobId, reason: { in: events.map(({ reason }) => reason) } },
+      select: { reason: true, message: true },
+    })
+    const isNew = ({ reason, message }: { reason: string; message: string }) =>
+      !known.some((event) => event.reason === reason && event.message === message)
+    await this.add(jobId, ...events.filter(isNew))
+  },
+
   /** Lists the events after `after`, oldest first. */
   async list(jobId: number, { after, limit }: { after: bigint | null; limit: number }): Promise<JobEvent[]> {
     const rows = await db.jobEvent.findMany({

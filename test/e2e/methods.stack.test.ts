@@ -19,6 +19,8 @@ type Case = {
   method: { type: string }
   steps: ({ step: number; loss: number; grad_norm: number } & Record<string, number>)[]
 }
+type Share = { mean: number; rows: number }
+type Evaluation = { eval_results: unknown[]; summary: Record<string, { tuned: Share; base: Share }> }
 type Metric = Record<string, number | null> & { series: Record<string, number> }
 
 const cases = linesOf('figures.jsonl') as unknown as Case[]
@@ -48,8 +50,11 @@ suite('jobs of other methods', () => {
       )
       assert.equal(shown.method['type'], method.type)
       assert.equal(shown.method[method.type]?.hyperparameters['beta'], 0.1)
-      const { results } = await api.get<{ results?: unknown[] }>(`/v1/train/jobs/${id}/eval`)
-      assert.ok(results === undefined || results.length > 0)
+      const evaluation = await api.get<Evaluation>(`/v1/train/jobs/${id}/eval`)
+      const pairs = evaluation.summary['prefers_chosen']
+      assert.ok(evaluation.eval_results.length > 0)
+      assert.equal(pairs?.tuned.rows, method.type === 'dpo' ? evaluation.eval_results.length : undefined)
+      if (pairs) assert.ok(pairs.tuned.mean >= pairs.base.mean, JSON.stringify(pairs))
     })
 
   test('a job over a base in 4 bits publishes an ordinary adapter, and tells the loss over the base as it is served', async () => {

@@ -36,7 +36,7 @@ const edge = await startInternal({
     },
     trainingJobs: { get: () => Promise.resolve({ specHash: 'h' }) },
     trainingSteps: { upsertMany: write },
-    jobEvents: { add: write },
+    jobEvents: { add: write, addOnce: write },
     modelServers: {
       reportReady: async (hash: Uint8Array, report: unknown) => {
         await write(report)

@@ -41,6 +41,17 @@ suite('the steps of a job beside its events', () => {
     assert.deepEqual((await list({ kind: 'step', id: '7' }, 1)).map(placeOf), [{ kind: 'step', id: '4' }])
   })
 
+  test('a note that a resumed attempt repeats is an event once', async () => {
+    const { id: jobId } = await openJob(database, await anAccount(database))
+    const note = (reason: string, message: string) => ({ kind: 'note' as const, reason, message, actor: 'attempt' })
+    const told = [note('argument_ignored', 'x'), note('argument_ignored', 'y')]
+    await database.jobEvents.addOnce(jobId, ...told)
+    await database.jobEvents.addOnce(jobId, ...told, note('argument_ignored', 'z'), note('overfitting', 'x'))
+    const events = await database.jobEvents.newest(jobId, 100)
+    const messages = events.filter(({ kind }) => kind === 'note').map(({ message }) => message)
+    assert.deepEqual(messages, ['x', 'z', 'y', 'x'])
+  })
+
   test('are lines of CSV of the size that is told', async () => {
     const { id: jobId } = await openJob(database, await anAccount(database))
     assert.equal(await database.trainingSteps.csvSize(jobId), 0)

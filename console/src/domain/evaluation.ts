@@ -51,7 +51,8 @@ const meanings: Record<string, string> = {
   gleu: 'GLEU, for translations',
   chrf: 'how many groups of characters both have (chrF)',
   embedding_similarity: 'how alike the meanings are',
-} satisfies Record<Grader, string>
+  prefers_chosen: 'the better answer of a pair is likelier than the other one',
+} satisfies Record<Grader | 'prefers_chosen', string>
 
 /** What a grader looks at, in a few words; null for a grader with a name of the user's. */
 export const meaningOf = (grader: string): string | null => meanings[grader] ?? null

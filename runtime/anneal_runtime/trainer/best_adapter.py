@@ -1,4 +1,4 @@
-"""The adapter of the step with the lowest held-out loss, for `keep: best`. Every checkpoint carries it."""
+"""The adapter of the best step by the held-out figures, for `keep: best`. Every checkpoint carries it."""
 
 from __future__ import annotations
 

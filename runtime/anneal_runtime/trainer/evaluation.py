@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @torch.inference_mode()
 def evaluate(
     model: PeftModel, encoder: TextEncoder, rows: list[Row], max_tokens: int | None = None
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
     """Each row as `{"input", "expected", "tuned", "base"}`, in order."""
     model.eval()
     context = context_length(model.get_base_model().config)

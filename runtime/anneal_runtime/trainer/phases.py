@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anneal_runtime import exit_codes
 from anneal_runtime.log import exit_now, log
@@ -13,13 +13,15 @@ from anneal_runtime.model_source import LoadedModel, check_weights, choose_devic
 from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
-from anneal_runtime.trainer.answer_rows import rows_to_ask
+from anneal_runtime.trainer.answer_rows import read_answer_rows, rows_to_ask
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
 from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.objectives.losses import BY_TOKEN
+from anneal_runtime.trainer.pair_order import pair_orders
 from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.served_base import over_served_base
 from anneal_runtime.trainer.termination import GRACE_S
@@ -134,17 +136,32 @@ def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedMod
 
 def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, loaded: LoadedModel) -> None:
     attempt.reporter.phase("EVALUATING MODEL")
-    all_rows = rows_to_ask(attempt.settings.work_dir / assignment.evaluation.name, Method.from_json(assignment.method))
-    rows = list(islice(all_rows, assignment.evaluation_max_rows))
+    path, method = attempt.settings.work_dir / assignment.evaluation.name, Method.from_json(assignment.method)
+    rows = list(islice(rows_to_ask(path, method), assignment.evaluation_max_rows))
     if assignment.evaluation_as_chat:
         rows = [row.as_chat(assignment.evaluation_system) for row in rows]
     encoder = TextEncoder(loaded.tokenizer, special_tokens=assignment.args["special_tokens"])
     results = evaluate(model, encoder, rows, assignment.evaluation_max_tokens)
     exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)
     log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")
+    if method.type == "dpo":
+        _add_orders(results, path, method, model, encoder)
     # The phase must arrive before the result that belongs to it.
     attempt.reporter.flush()
     attempt.api.report_evaluation(assignment.evaluation_split, results)
+
+
+def _add_orders(
+    results: list[dict[str, Any]], path: Path, method: Method, model: PeftModel, encoder: TextEncoder
+) -> None:
+    pairs = list(islice(read_answer_rows(path), len(results)))
+    orders = pair_orders(model, encoder, pairs, by_token=method["loss_type"] in BY_TOKEN)
+    for result, order in zip(results, orders, strict=True):
+        if order is not None:
+            result["prefers_chosen"] = order
+    known = [order for order in orders if order is not None]
+    tuned, base = (sum(order[side] for order in known) for side in ("tuned", "base"))
+    log(f"Of {len(known)} pairs the tuned model orders {tuned} rightly, and its base {base}")
 
 
 def _checkpoint(attempt: Attempt, assignment: Assignment) -> Path | None:

@@ -67,6 +67,9 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
             f"The model at the start has scored the answers of {len(data.rows)} rows to compare with.",
         )
     objective, budget = objectives["train"], state.token_budget
+    if plan.checkpoint is None:
+        for code, message in objective.news_of_rows():
+            note(code, message)
     step = OptimizerStep(
         objective,
         optimizer,
@@ -78,7 +81,7 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     held_out = None
     if data.held_out is not None:
         held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks)
-    validation = Validation(args, data.total_steps, state, held_out=held_out, best=best, note=note)
+    validation = Validation(args, data.total_steps, state, objective, held_out=held_out, best=best, note=note)
     return TrainingRun(plan, data, model, optimizer, learning_rate, step, validation, best, references, state, ranks)
 
 

@@ -126,7 +126,7 @@ class TrainingRun:
         state.flops += outcome.token_count * self._flops_per_token
         state.token_budget = self.optimizer_step.token_budget
         state.recomputes = self.optimizer_step.recomputes
-        self.validation.add(outcome.loss)
+        self.validation.add(outcome.loss, outcome.series)
         self._clock.step_done(outcome.token_count)
         self.newest = outcome
 

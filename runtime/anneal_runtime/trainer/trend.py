@@ -1,8 +1,11 @@
-"""Judges a run by its losses: which step is the best, whether to stop, and what to tell the user."""
+"""Judges a run by its losses, and by a held-out figure that decides before them, if the objective has one: which step
+is the best, whether to stop, and what to tell the user.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,6 +28,8 @@ class Losses:
     step: int
     loss: float
     valid_loss: float | None
+    # The held-out mean of the series that decides before the held-out loss, if there is one.
+    figure: float | None = None
 
 
 @dataclass
@@ -42,6 +47,13 @@ class Trend:
     valid_loss_to_beat: float | None = None
     validations_without_gain: int = 0
     validations_above_best: int = 0
+    # As the held-out losses above, of the figure that decides before them. None for an objective without one.
+    best_figure: float | None = None
+    last_figure: float | None = None
+    figure_to_beat: float | None = None
+    # Sums of the series since the newest validation, and the means up to the first one.
+    window_series: list[float] = field(default_factory=list)
+    first_series: list[float] | None = None
     told: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -49,37 +61,47 @@ class Trend:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Trend:
-        return cls(**{name: stored[STORED_NAMES.get(name, name)] for name in cls.__dataclass_fields__})
+        """A checkpoint of an earlier release has some fields only."""
+        names = {name: STORED_NAMES.get(name, name) for name in cls.__dataclass_fields__}
+        return cls(**{name: stored[key] for name, key in names.items() if key in stored})
 
     def add(self, now: Losses, min_delta: float) -> bool:
-        """True for the lowest held-out loss so far."""
+        """True for the best step so far."""
         self.validated_at = now.step
         if self.first_loss is None:
             self.first_loss = now.loss
         if now.valid_loss is None:
             return False
-        self.last_valid_loss = now.valid_loss
+        self.last_valid_loss, self.last_figure = now.valid_loss, now.figure
         if not math.isfinite(now.valid_loss):
             self.validations_without_gain += 1
             return False
-        if self.valid_loss_to_beat is None or now.valid_loss < self.valid_loss_to_beat - min_delta:
-            self.valid_loss_to_beat, self.validations_without_gain = now.valid_loss, 0
+        figures = _lower_is_better(now.figure, now.valid_loss)
+        to_beat = self.valid_loss_to_beat
+        if to_beat is None or _is_gain(figures, _lower_is_better(self.figure_to_beat, to_beat), min_delta):
+            self.valid_loss_to_beat, self.figure_to_beat = now.valid_loss, now.figure
+            self.validations_without_gain = 0
         else:
             self.validations_without_gain += 1
-        is_best = self.best_valid_loss is None or now.valid_loss < self.best_valid_loss
+        best = self.best_valid_loss
+        is_best = best is None or figures < _lower_is_better(self.best_figure, best)
         if is_best:
-            self.best_valid_loss, self.best_step, self.loss_at_best = now.valid_loss, now.step, now.loss
+            self.best_valid_loss, self.best_figure = now.valid_loss, now.figure
+            self.best_step, self.loss_at_best = now.step, now.loss
         self.validations_above_best = 0 if is_best else self.validations_above_best + 1
         return is_best
 
-    def news(self, now: Losses, args: TrainingArgs, total_steps: int) -> list[tuple[str, str]]:
+    def news(
+        self, now: Losses, args: TrainingArgs, total_steps: int, of_objective: Sequence[tuple[str, str]] = ()
+    ) -> list[tuple[str, str]]:
         """Code and sentence of what has not been told yet. Call it after `add`."""
-        found = [
+        found: list[tuple[str, str | None]] = [
             ("valid_loss_not_finite", self._not_finite(now)),
             ("overfitting", self._overfitting(now, args.keep)),
             ("loss_rising", self._rising(now, args.learning_rate)),
             ("loss_flat", self._flat(now, total_steps, args.learning_rate)),
         ]
+        found += of_objective
         self.lowest_loss = now.loss if self.lowest_loss is None else min(self.lowest_loss, now.loss)
         news = [(code, message) for code, message in found if message is not None and code not in self.told]
         self.told += [code for code, _ in news]
@@ -126,22 +148,48 @@ class Trend:
         )
 
 
-def stopped_early(trend: Trend, step: int, total_steps: int, args: TrainingArgs) -> str:
+def _lower_is_better(figure: float | None, loss: float) -> tuple[float, ...]:
+    """The first value that differs decides."""
+    return (loss,) if figure is None else (-figure, loss)
+
+
+def _is_gain(values: tuple[float, ...], to_beat: tuple[float, ...], min_delta: float) -> bool:
+    for value, other in zip(values, to_beat, strict=False):
+        if value != other:
+            return value < other - min_delta
+    return False
+
+
+def stopped_early(trend: Trend, step: int, total_steps: int, args: TrainingArgs, decisive: str | None) -> str:
+    """`decisive` is the objective's."""
     gain = f" by more than {args.min_delta:g}" if args.min_delta > 0 else ""
+    missed = "did not lower the held-out loss"
+    if decisive is not None:
+        missed = f"neither raised the held-out {decisive} nor, at the same value, lowered the held-out loss"
     return (
-        f"Stopped early, after step {step} of {total_steps}: the last {args.patience} validations did not lower the "
-        f"held-out loss{gain}. {_lowest(trend)}"
+        f"Stopped early, after step {step} of {total_steps}: the last {args.patience} validations {missed}{gain}. "
+        f"{_best(trend, decisive)}"
     )
 
 
-def best_kept(trend: Trend, step: int) -> str:
+def best_kept(trend: Trend, step: int, decisive: str | None) -> str:
+    if decisive is not None:
+        at_best = f"its held-out {decisive} of {trend.best_figure:.3f} and loss of {trend.best_valid_loss:.3f} are"
+        last = f"it was {trend.last_figure:.3f} with a loss of {trend.last_valid_loss:.3f}"
+    else:
+        at_best = f"its held-out loss of {trend.best_valid_loss:.3f} is"
+        last = f"it was {trend.last_valid_loss:.3f}"
     if trend.best_step == step:
-        return f"The last step is kept, step {step}: its held-out loss of {trend.best_valid_loss:.3f} is the lowest."
-    last = trend.last_valid_loss
-    return f"Step {trend.best_step} is kept. {_lowest(trend)} At the last step, {step}, it was {last:.3f}."
+        return f"The last step is kept, step {step}: {at_best} the {'lowest' if decisive is None else 'best'}."
+    return f"Step {trend.best_step} is kept. {_best(trend, decisive)} At the last step, {step}, {last}."
 
 
-def _lowest(trend: Trend) -> str:
+def _best(trend: Trend, decisive: str | None) -> str:
     if trend.best_valid_loss is None:
         return "The held-out loss was never a number."
+    if decisive is not None:
+        return (
+            f"The best held-out {decisive} was {trend.best_figure:.3f} with a loss of {trend.best_valid_loss:.3f}, "
+            f"at step {trend.best_step}."
+        )
     return f"The lowest held-out loss was {trend.best_valid_loss:.3f}, at step {trend.best_step}."

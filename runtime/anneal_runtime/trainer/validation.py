@@ -1,4 +1,4 @@
-"""Validates a run, ten times or every `eval_steps`: held-out loss, best step so far, early stop, warnings."""
+"""Validates a run, ten times or every `eval_steps`: held-out figures, best step so far, early stop, warnings."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import torch
 from anneal_runtime.trainer.best_adapter import BestAdapter
 from anneal_runtime.trainer.checkpoint import RunState
 from anneal_runtime.trainer.held_out import HeldOut, Validated
+from anneal_runtime.trainer.objectives.objective import Objective, Window
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
 from anneal_runtime.trainer.trend import Losses, best_kept, stopped_early
 
 
 class Validation:
     """Every decision depends on `state` alone, so a resume decides the same. Without held-out rows a validation judges
-    the training loss only.
+    the training's figures only.
     """
 
     def __init__(
@@ -25,6 +26,7 @@ class Validation:
         args: TrainingArgs,
         total_steps: int,
         state: RunState,
+        objective: Objective,
         *,
         held_out: HeldOut | None,
         best: BestAdapter | None,
@@ -32,9 +34,10 @@ class Validation:
     ) -> None:
         self._args, self._total_steps, self._state = args, total_steps, state
         self._held_out, self._best, self._note = held_out, best, note
+        self._objective = objective
         self._every = args.steps_between_validations(total_steps)
-        # The sum stays on the device: reading each loss would make a GPU wait.
-        self._window_loss: torch.Tensor | None = None
+        # Sums of the loss and of each series. They stay on the device: reading each would make a GPU wait.
+        self._window: torch.Tensor | None = None
 
     @property
     def is_due(self) -> bool:
@@ -55,17 +58,20 @@ class Validation:
     def left(self) -> int:
         return math.ceil(self._total_steps / self._every) - math.ceil(self._state.step / self._every)
 
-    def add(self, loss: torch.Tensor) -> None:
-        """Counts the loss of a step."""
-        if self._window_loss is None:
-            self._window_loss = loss.new_tensor(self._state.window_loss)
-        self._window_loss += loss
+    def add(self, loss: torch.Tensor, series: torch.Tensor) -> None:
+        """Counts the figures of a step."""
+        figures = torch.cat([loss.reshape(1), series])
+        if self._window is None:
+            # A checkpoint of an earlier release has no sums of series.
+            of_series = self._state.trend.window_series or [0.0] * len(series)
+            self._window = figures.new_tensor([self._state.window_loss, *of_series])
+        self._window += figures
         self._state.window_steps += 1
 
     def store(self) -> None:
-        """Makes the state hold the losses that were added."""
-        if self._window_loss is not None:
-            self._state.window_loss = float(self._window_loss)
+        """Makes the state hold the figures that were added."""
+        if self._window is not None:
+            self._state.window_loss, *self._state.trend.window_series = self._window.tolist()
 
     def run(self, aside: AbstractContextManager[None], stop_requested: Callable[[], bool]) -> Validated | None:
         """A stop leaves the validation due: the next attempt begins with it."""
@@ -78,21 +84,43 @@ class Validation:
             if validated is None:
                 return None
         self.store()
-        losses = Losses(state.step, state.window_loss / state.window_steps, validated.loss if validated else None)
+        losses = self._losses(validated)
         if state.trend.add(losses, self._args.min_delta) and self._best is not None:
             self._best.keep()
-        for code, message in state.trend.news(losses, self._args, self._total_steps):
+        of_objective = self._objective.news(self._closed_window(losses))
+        for code, message in state.trend.news(losses, self._args, self._total_steps, of_objective):
             self._note(code, message)
-        state.window_loss, state.window_steps, self._window_loss = 0.0, 0, None
+        state.window_loss, state.window_steps, self._window = 0.0, 0, None
+        state.trend.window_series = []
         return validated
+
+    def _losses(self, validated: Validated | None) -> Losses:
+        step, loss, decisive = self._state.step, self._state.window_loss / self._state.window_steps, self._decisive
+        if validated is None:
+            return Losses(step, loss, None)
+        # Sums of shares round differently from one validation to the next, and the same figure must be the same number.
+        figure = None if decisive is None else round(validated.series[decisive], 6)
+        return Losses(step, loss, validated.loss, figure)
+
+    def _closed_window(self, losses: Losses) -> Window:
+        trend, names = self._state.trend, self._objective.series
+        means = [total / self._state.window_steps for total in trend.window_series]
+        if trend.first_series is None:
+            trend.first_series = means
+        series, first = dict(zip(names, means, strict=False)), dict(zip(names, trend.first_series, strict=False))
+        return Window(losses.step, self._total_steps, losses.loss, series, first)
+
+    @property
+    def _decisive(self) -> str | None:
+        return self._objective.decisive
 
     def settle(self) -> int:
         """The end of the run: the model becomes the one to publish. Returns its step."""
         step, trend = self._state.step, self._state.trend
         if step < self._total_steps:
-            self._note("stopped_early", stopped_early(trend, step, self._total_steps, self._args))
+            self._note("stopped_early", stopped_early(trend, step, self._total_steps, self._args, self._decisive))
         if self._best is None or trend.best_valid_loss is None:
             return step
         self._best.restore()
-        self._note("best_kept", best_kept(trend, step))
+        self._note("best_kept", best_kept(trend, step, self._decisive))
         return trend.best_step

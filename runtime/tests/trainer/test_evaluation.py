@@ -5,11 +5,12 @@ from support.trainer_process import TINY
 from support.training import USUAL_ARGS
 
 from anneal_runtime.model_source import load_causal_lm
-from anneal_runtime.row_sequences import Row, row_prompts
+from anneal_runtime.row_sequences import AnswerRow, Row, row_prompts
 from anneal_runtime.tokenization import TextEncoder, prompt_tokens
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.evaluation import evaluate, new_token_limit
 from anneal_runtime.trainer.greedy import generate
+from anneal_runtime.trainer.pair_order import pair_orders
 
 LOADED = load_causal_lm(TINY, torch.device("cpu"))
 ENCODER = TextEncoder(LOADED.tokenizer)
@@ -52,6 +53,39 @@ def test_the_base_answers_without_the_adapter_in_place() -> None:
     after = evaluate(MODEL, ENCODER, rows)
     assert [row["base"] for row in before] == [row["tuned"] for row in before] == [row["base"] for row in after]
     assert [row["tuned"] for row in after] != [row["base"] for row in after]
+
+
+@torch.no_grad()
+def test_each_model_orders_a_pair_by_its_own_log_probabilities() -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        for parameter in trainable(MODEL).values():
+            parameter.add_(torch.randn(parameter.shape) * 3)
+    texts = [("It is blue.", "It costs 252 dollars without tax."), ("In Oslo.", "Ask the shop."), ("Blue.", "Red.")]
+    pairs = [AnswerRow(list(answers), "Question?\n") for answers in [*texts, *((b, a) for a, b in texts)]]
+
+    def logp(answer: str, by_token: bool) -> float:
+        (prompt,), (ids,) = ENCODER.prompts(["Question?\n"]), ENCODER.answers([answer])
+        logits = MODEL(input_ids=torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
+        logps = torch.log_softmax(logits.float(), -1)[range(len(ids)), ids]
+        return float(logps.mean() if by_token else logps.sum())
+
+    for by_token in (False, True):
+
+        def prefers_chosen(by_token: bool = by_token) -> list[bool]:
+            return [logp(str(a), by_token) > logp(str(b), by_token) for a, b in (pair.answers for pair in pairs)]
+
+        ours = prefers_chosen()
+        with MODEL.disable_adapter():
+            theirs = prefers_chosen()
+        orders = pair_orders(MODEL, ENCODER, pairs, by_token=by_token)
+        assert orders == [{"tuned": a, "base": b} for a, b in zip(ours, theirs, strict=True)]
+        assert ours != theirs
+
+    too_long = AnswerRow(["word " * 3000, "x"], "Question?\n")
+    assert pair_orders(MODEL, ENCODER, [too_long, pairs[0]], by_token=False)[0] is None
+    assert pair_orders(MODEL, ENCODER, [too_long], by_token=False) == [None]
+    assert pair_orders(MODEL, ENCODER, [], by_token=False) == []
 
 
 def test_a_prompt_longer_than_the_context_keeps_its_end() -> None:

@@ -6,25 +6,13 @@ from typing import Any
 
 import pytest
 import torch
+from support.answer_rows import judged, pairs
 from support.training import train
 
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.advantages import group_advantages
 from anneal_runtime.trainer.objectives.losses import Pairs, preference_loss
 from anneal_runtime.trainer.training_run import TrainingRun
-
-ANSWERS = ["It is blue.", "In Oslo.", "It costs 252 dollars without tax.", "Ask the shop."]
-
-
-def pairs(count: int) -> list[dict[str, Any]]:
-    return [
-        {"input": f"Question {n}?\n", "chosen": ANSWERS[n % 4], "rejected": ANSWERS[(n + 1) % 4]} for n in range(count)
-    ]
-
-
-def judged(count: int) -> list[dict[str, Any]]:
-    return [{"input": f"Question {n}?\n", "answer": ANSWERS[n % 4], "label": n % 3 > 0} for n in range(count)]
-
 
 METHODS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "dpo": ({"type": "dpo", "dpo": {"hyperparameters": {"sft_weight": 0.5}}}, pairs(10)),

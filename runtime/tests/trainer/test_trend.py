@@ -48,3 +48,29 @@ def test_a_gain_below_min_delta_counts_as_none_yet_the_lowest_loss_is_the_best()
     assert (trend.validations_without_gain, trend.best_step) == (3, 3)
     trend.add(Losses(4, 1.0, 0.85), 0.1)
     assert trend.validations_without_gain == 0
+
+
+def test_a_figure_decides_before_the_held_out_loss_and_the_loss_only_between_two_of_the_same_figure() -> None:
+    trend = Trend()
+    for step, (figure, valid) in enumerate([(0.5, 0.7), (0.75, 0.9), (0.75, 0.8), (0.5, 0.1), (0.75, 0.85)]):
+        trend.add(Losses(step, 1.0, valid, figure), 0.0)
+    assert (trend.best_step, trend.best_figure, trend.best_valid_loss) == (2, 0.75, 0.8)
+    assert trend.validations_without_gain == 2
+
+
+def test_min_delta_holds_for_the_figure_that_decides() -> None:
+    trend = Trend()
+    for step, (figure, valid) in enumerate([(0.5, 0.7), (0.55, 0.2), (0.5, 0.65)]):
+        trend.add(Losses(step, 1.0, valid, figure), 0.1)
+    assert trend.validations_without_gain == 2
+    trend.add(Losses(3, 1.0, 0.5, 0.5), 0.1)
+    assert trend.validations_without_gain == 0
+
+
+def test_a_checkpoint_of_an_earlier_release_is_continued() -> None:
+    trend = Trend()
+    trend.add(Losses(10, 1.0, 0.5), 0.0)
+    stored = trend.to_json()
+    for name in ("best_figure", "last_figure", "figure_to_beat", "window_series", "first_series"):
+        del stored[name]
+    assert Trend.from_json(stored) == trend

@@ -105,6 +105,10 @@ export const EvaluationRequest = z.object({
       expected: writtenText(1_000_000),
       tuned: writtenText(1_000_000),
       base: writtenText(1_000_000),
+      prefers_chosen: z
+        .object({ tuned: z.boolean(), base: z.boolean() })
+        .optional()
+        .describe('Whether each model finds the better answer of a pair likelier; absent for a row that is no pair'),
     }),
   ),
 })

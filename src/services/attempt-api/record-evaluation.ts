@@ -3,7 +3,12 @@ import type { DataSplit, EvaluationRow } from '../../domain/training-job.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 
-type EvaluationInput = { split: DataSplit; results: Omit<EvaluationRow, 'split'>[] }
+type EvaluationInput = {
+  split: DataSplit
+  results: (Omit<EvaluationRow, 'split' | 'prefersChosen'> & {
+    prefers_chosen?: EvaluationRow['prefersChosen'] | undefined
+  })[]
+}
 
 /**
  * Stores the evaluation of the job's newest committed model; a repeat replaces it.
@@ -22,7 +27,11 @@ export async function recordEvaluation({
       throw new ServiceError('conflict', 'This job has no committed model to evaluate. Commit the model first.')
     await tx.artifacts.replaceEvaluation(
       model.id,
-      results.map((row) => ({ ...row, split })),
+      results.map(({ prefers_chosen: prefersChosen, ...row }) => ({
+        ...row,
+        split,
+        ...(prefersChosen && { prefersChosen }),
+      })),
     )
   })
 }

@@ -4,6 +4,7 @@ import { fencedWrite } from './fenced-write.ts'
 
 /**
  * Adds the trainer's notes, such as a shortened max_length, to the job's events, and keeps its count of rows that were cut.
+ * An attempt that goes on from a checkpoint repeats the notes of the steps since then: each is added once.
  * @throws ServiceError attempt_fenced
  */
 export async function recordNotes({
@@ -15,7 +16,7 @@ export async function recordNotes({
 }): Promise<void> {
   await fencedWrite(pod, async (tx, { jobId, number }) => {
     if (truncatedRows !== undefined) await tx.attempts.update({ jobId, number }, { truncatedRows })
-    await tx.jobEvents.add(
+    await tx.jobEvents.addOnce(
       jobId,
       ...notes.map(({ code, message }) => ({
         kind: 'note' as const,

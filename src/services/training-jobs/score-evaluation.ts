@@ -34,16 +34,27 @@ async function scoreEvaluation(
   const rows = all.slice(0, maxScoredRows)
   const expected = rows.map((row) => row.expected)
   const graders = wanted ?? (await grading.defaultGraders(accountId, expected))
-  const names = graders.map(graderName)
+  const names = new Set([...(rows.some(isPair) ? [preference] : []), ...graders.map(graderName)])
   const own = { accountId, grading, embed: (texts: string[]) => embed(accountId, texts) }
   const scoresOf = async (side: 'tuned' | 'base'): Promise<Scores[]> => {
     const answers = rows.map((row) => ({ output: row[side], error: null }))
     const scored = await scoreAnswers(own, { graders, rows, answers }, new AbortController().signal)
-    return scored.map(({ scores }) => scores)
+    return scored.map(({ scores }, index) => ({ ...preferenceOf(rows[index], side), ...scores }))
   }
   const [tuned, base] = [await scoresOf('tuned'), await scoresOf('base')]
-  return { graders, tuned, base, summary: Object.fromEntries(names.map((name) => [name, figures(name, tuned, base)])) }
+  return {
+    graders,
+    tuned,
+    base,
+    summary: Object.fromEntries([...names].map((name) => [name, figures(name, tuned, base)])),
+  }
 }
+
+/** 1 where a model finds the better answer of a pair likelier, else 0. A grader of this name takes its place. */
+const preference = 'prefers_chosen'
+const isPair = ({ prefersChosen }: EvaluationRow) => prefersChosen !== undefined
+const preferenceOf = (row: EvaluationRow | undefined, side: 'tuned' | 'base'): Scores =>
+  row?.prefersChosen ? { [preference]: Number(row.prefersChosen[side]) } : {}
 
 function figures(grader: string, tuned: readonly Scores[], base: readonly Scores[]): JobScores[string] {
   const [ours, theirs] = [summarise(grader, tuned), summarise(grader, base)]

@@ -40,6 +40,24 @@ function scoring() {
   return { scoresOf, calls: () => calls, keptFigures }
 }
 
+test('scores how often each model finds the better answer of a pair likelier, beside the graders', async () => {
+  const { scoresOf } = scoring()
+  const [first = assert.fail(), second = assert.fail()] = rows
+  const pairs = [
+    { ...first, prefersChosen: { tuned: true, base: false } },
+    { ...first, prefersChosen: { tuned: false, base: false } },
+    second,
+  ]
+  const { tuned, summary } = await scoresOf(
+    { accountId: 'a', modelName: 'm' },
+    { rows: pairs, graders: [{ type: 'equals' }] },
+  )
+  assert.deepEqual(Object.keys(summary), ['prefers_chosen', 'equals'])
+  assert.deepEqual(tuned, [{ prefers_chosen: 1, equals: 0 }, { prefers_chosen: 0, equals: 0 }, { equals: 0 }])
+  const { tuned: ours, base: theirs, better } = summary['prefers_chosen'] ?? assert.fail()
+  assert.deepEqual([ours.mean, ours.rows, theirs.mean, better], [0.5, 2, 0, 1])
+})
+
 test('compares the tuned model with its base, by graders that fit the data', async () => {
   const { scoresOf, calls, keptFigures } = scoring()
   const model = { accountId: 'a', modelName: 'm' }

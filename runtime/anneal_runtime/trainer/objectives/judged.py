@@ -13,7 +13,7 @@ from anneal_runtime.row_sequences import joined
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.losses import judgement_loss
-from anneal_runtime.trainer.objectives.objective import Objective, Step, Sums, Unit
+from anneal_runtime.trainer.objectives.objective import News, Objective, Step, Sums, Unit
 from anneal_runtime.trainer.objectives.reference import ReferenceLogps
 from anneal_runtime.trainer.rows import EncodedRows, parted
 
@@ -46,6 +46,23 @@ class Judged(Objective):
         if self.method["loss_type"] == "kto":
             divergence = self._divergence(self.rows.sequences(rows), ranks)
         return JudgedStep(self, rows, divergence)
+
+    def news_of_rows(self) -> News:
+        """TRL's rule: in sum, good answers should count 1 to 4/3 times as much as bad ones."""
+        good, count = sum(self.is_good), len(self.is_good)
+        desirable, undesirable = (float(self.method[f"{kind}_weight"]) for kind in ("desirable", "undesirable"))
+        good_weight, bad_weight = good * desirable, (count - good) * undesirable
+        if good_weight == 0 or bad_weight == 0 or bad_weight <= good_weight <= bad_weight * 4 / 3:
+            return []
+        # The middle of the range stays within it when rounded to two digits.
+        factor = bad_weight * 7 / 6 / good_weight
+        sentence = (
+            f"Of {count} answers {good} are good. With desirable_weight {desirable:g} and undesirable_weight "
+            f"{undesirable:g} the good ones count {good_weight / bad_weight:.2g} times as much as the bad ones; 1 to "
+            f"1.33 times is advised. Set desirable_weight to {desirable * factor:.2g} or undesirable_weight to "
+            f"{undesirable / factor:.2g}."
+        )
+        return [("labels_unbalanced", sentence)]
 
     def _divergence(self, sequences: list[int], ranks: Ranks | None) -> float:
         """Pairs each prompt with the answer of the row before it in the step, cyclically: an answer is then no likelier

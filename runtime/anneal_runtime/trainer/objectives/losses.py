@@ -11,6 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
+# These compare mean log-probabilities of the model alone, and report them.
+BY_TOKEN = ("orpo", "simpo")
+
 
 @dataclass(frozen=True)
 class Pairs:

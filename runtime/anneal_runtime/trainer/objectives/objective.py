@@ -7,6 +7,7 @@ into microbatches and any number of ranks give the same step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -20,6 +21,21 @@ if TYPE_CHECKING:
 
 # Sequences that one forward pass must hold together.
 Unit = tuple[int, ...]
+
+
+# Codes and sentences for the job's events.
+News = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Means over the steps up to `step`, since the validation before; `first` are those of the first window."""
+
+    step: int
+    total_steps: int
+    loss: float
+    series: dict[str, float]
+    first: dict[str, float]
 
 
 class Sums(NamedTuple):
@@ -45,6 +61,9 @@ class Objective(ABC):
     # A step's figures beside its loss, as TRL calls them: those that units add up, and those that a step knows before.
     summed: tuple[str, ...]
     known: tuple[str, ...] = ()
+    # The series whose held-out mean `keep: best` and `early_stopping` follow, the higher the better. Where two are the
+    # same, and where this is None, they follow the held-out loss, the lower the better.
+    decisive: str | None = None
     # None for an objective that compares with no reference.
     reference: ReferenceLogps | None = None
 
@@ -58,6 +77,15 @@ class Objective(ABC):
     @property
     def series(self) -> tuple[str, ...]:
         return (*self.summed, *self.known)
+
+    def news_of_rows(self) -> News:
+        """What the rows say before the first step."""
+        return []
+
+    def news(self, window: Window) -> News:
+        """What the series say at a validation. Each code is told once."""
+        del window
+        return []
 
     def token_count(self, unit: Unit) -> int:
         """What a pass over this unit alone computes."""

@@ -8,16 +8,15 @@ import torch
 
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.method import Method
-from anneal_runtime.trainer.objectives.losses import Pairs, preference_loss
-from anneal_runtime.trainer.objectives.objective import Objective, Step, Sums, Unit
+from anneal_runtime.trainer.objectives.losses import BY_TOKEN, Pairs, preference_loss
+from anneal_runtime.trainer.objectives.objective import News, Objective, Step, Sums, Unit, Window
+from anneal_runtime.trainer.objectives.preference_news import chosen_falls, saturated, start_of
 from anneal_runtime.trainer.objectives.reference import ReferenceLogps
 from anneal_runtime.trainer.rows import EncodedRows
 
 if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
 
-# These compare mean log-probabilities of the model alone, and report them.
-BY_TOKEN = ("orpo", "simpo")
 # Passes of other shapes round a log-probability in fp32 by up to this share.
 ROUNDING = 1e-6
 
@@ -29,6 +28,7 @@ class Preference(Objective):
         *("rewards/chosen", "rewards/rejected", "rewards/margins", "rewards/accuracies"),
         *("logps/chosen", "logps/rejected"),
     )
+    decisive = "rewards/accuracies"
 
     def __init__(
         self, forward: ForwardPass, rows: EncodedRows, method: Method, reference: ReferenceLogps | None
@@ -41,6 +41,13 @@ class Preference(Objective):
     def step(self, rows: list[int], ranks: Ranks | None = None) -> PreferenceStep:
         del ranks
         return PreferenceStep(self, [tuple(self.rows.sequences([row])) for row in rows])
+
+    def news(self, window: Window) -> News:
+        start = window.first
+        if self.reference is not None:
+            start = start_of(window.series, self.method["beta"])
+        found = {"preference_saturated": saturated(window), "chosen_falls": chosen_falls(window, start)}
+        return [(code, sentence) for code, sentence in found.items() if sentence is not None]
 
 
 class PreferenceStep(Step):
