@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from support.answer_rows import judged, pairs
+from support.answer_rows import ANSWERS, judged, pairs
 from support.training import train
 
 from anneal_runtime.trainer.method import Method
