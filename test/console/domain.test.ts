@@ -13,7 +13,7 @@ import {
   writeZoom,
   type Metric,
 } from '../../console/src/domain/curve.ts'
-import { commandsOf } from '../../console/src/domain/job-form.ts'
+import { commandsOf, emptyForm, formOf, requestOf, withMethod } from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
 import { age, bytes, duration, money, parameters, parseTime } from '../../console/src/domain/format.ts'
@@ -267,6 +267,30 @@ test('a new job is shown as a command, with words that a shell leaves whole', ()
     `anneal train --dataset rows --model tiny --name 'Ann'\\''s bot' --set max_steps=60 --set 'target_modules=["a"]'`,
   )
   assert.equal(commandsOf('/v2/completions', {}, 'http://here')['CLI'], undefined)
+})
+
+test('asks for the method that the rows are of, and makes the same job again with its own hyperparameters', () => {
+  const typed = { ...emptyForm, model: 'tiny', datasetId: 'pairs' }
+  const ofPairs = withMethod(typed, 'dpo')
+  assert.deepEqual(requestOf(ofPairs).method, { type: 'dpo' })
+  assert.equal(requestOf(typed).method, undefined)
+  const knobs = { beta: '0.2', loss_type: 'ipo', sft_weight: ' ' }
+  const request = requestOf({ ...ofPairs, knobs })
+  assert.deepEqual(request.method, { type: 'dpo', dpo: { hyperparameters: { beta: 0.2, loss_type: 'ipo' } } })
+  assert.equal(
+    commandsOf('/v1/train', request, 'http://here')['CLI'],
+    'anneal train --dataset pairs --model tiny --method dpo --set beta=0.2 --set \'loss_type="ipo"\'',
+  )
+  assert.equal(withMethod({ ...ofPairs, method: 'kto' }, 'dpo').method, 'kto', 'takes pairs, too')
+  assert.deepEqual(withMethod({ ...ofPairs, knobs }, 'supervised'), typed)
+
+  const hyperparameters = { n_epochs: 1, batch_size: 16, learning_rate_multiplier: 1, beta: 0.2, loss_type: 'sigmoid' }
+  const job = {
+    ...{ base_model: 'tiny', dataset_id: 'pairs', requested_name: null, skip_bad_rows: false },
+    ...{ finetune_args: {}, finetune_args_defaults: [] },
+    method: { type: 'dpo' as const, dpo: { hyperparameters }, defaulted: ['loss_type'] },
+  }
+  assert.deepEqual(formOf(job).knobs, { beta: '0.2' })
 })
 
 test('offers only lifetimes that end before the maker of the key', () => {

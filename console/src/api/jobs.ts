@@ -131,6 +131,15 @@ export const checkpointsQuery = (id: number, grows: boolean) =>
   })
 
 /** Estimates the time of a job. The service starts nothing. */
+export type Methods = components['schemas']['TrainingMethods']['methods']
+
+/** The methods of training, and their hyperparameters. */
+export const methodsQuery = queryOptions({
+  queryKey: ['methods'],
+  staleTime: Infinity,
+  queryFn: async ({ signal }) => (await api.GET('/v1/train/methods', { signal })).methods,
+})
+
 export const estimateQuery = (request: TrainRequest) =>
   queryOptions({
     queryKey: ['estimate', request],

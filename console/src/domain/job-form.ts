@@ -1,12 +1,24 @@
 // The form of a new job, as a request and as commands.
 import type { Job } from '../api/job.ts'
 
+export type MethodName = Job['method']['type']
+
+/** The methods that train on rows of a method. */
+export const methodsOfRows: Record<MethodName, readonly [MethodName, ...MethodName[]]> = {
+  supervised: ['supervised'],
+  dpo: ['dpo', 'kto'],
+  kto: ['kto'],
+}
+
 export type JobForm = {
   model: string
   datasetId: string
   name: string
   /** The typed texts, by the name of the argument; an empty text leaves the default. */
   args: Readonly<Record<string, string>>
+  method: MethodName
+  /** The typed hyperparameters that only this method has, as `args`. */
+  knobs: Readonly<Record<string, string>>
   /** More arguments as JSON. */
   more: string
   skipsBadRows: boolean
@@ -16,14 +28,14 @@ export type JobForm = {
 }
 
 export const emptyForm: JobForm = {
-  model: '',
-  datasetId: '',
-  name: '',
-  args: {},
-  more: '',
-  skipsBadRows: false,
-  evaluationRows: '',
-  evaluationTokens: '',
+  ...{ model: '', datasetId: '', name: '', args: {}, more: '', skipsBadRows: false },
+  ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {} },
+}
+
+/** The form with a method that takes the rows. `ofRows` is the one that they are of; absent while it is not known. */
+export function withMethod(form: JobForm, ofRows: MethodName | undefined): JobForm {
+  if (ofRows === undefined || methodsOfRows[ofRows].includes(form.method)) return form
+  return { ...form, method: methodsOfRows[ofRows][0], knobs: {} }
 }
 
 /** The arguments with a field of their own. */
@@ -41,12 +53,15 @@ export type TrainRequest = {
   dataset_id: string
   custom_model_name?: string
   skip_bad_rows?: true
+  method?: { type: MethodName } & { [M in MethodName]?: { hyperparameters: Record<string, Knob> } }
   finetune_args?: Record<string, unknown>
   evaluation?: { max_rows?: number; max_tokens?: number }
 }
+type Knob = number | string | boolean
 
 /** @throws Error with a sentence about the field that is wrong */
-export function requestOf({ model, datasetId, name, args, more, skipsBadRows, ...form }: JobForm): TrainRequest {
+export function requestOf(form: JobForm): TrainRequest {
+  const { model, datasetId, name, args, more, skipsBadRows } = form
   const numbers = Object.entries(args)
     .filter(([, text]) => text.trim() !== '')
     .map(([field, text]) => {
@@ -65,9 +80,24 @@ export function requestOf({ model, datasetId, name, args, more, skipsBadRows, ..
     dataset_id: datasetId,
     ...(name.trim() === '' ? {} : { custom_model_name: name.trim() }),
     ...(skipsBadRows ? { skip_bad_rows: true } : {}),
+    ...methodOf(form),
     ...(Object.keys(finetune).length === 0 ? {} : { finetune_args: finetune }),
     ...(Object.keys(evaluation).length === 0 ? {} : { evaluation }),
   }
+}
+
+function methodOf({ method, knobs }: JobForm): Pick<TrainRequest, 'method'> {
+  const typed = Object.entries(knobs).flatMap(([name, text]) =>
+    text.trim() === '' ? [] : [[name, knobOf(text.trim())]],
+  )
+  if (typed.length > 0) return { method: { type: method, [method]: { hyperparameters: Object.fromEntries(typed) } } }
+  return method === 'supervised' ? {} : { method: { type: method } }
+}
+
+/** The service says what is wrong with another value. */
+function knobOf(text: string): Knob {
+  if (text === 'true' || text === 'false') return text === 'true'
+  return Number.isFinite(Number(text)) ? Number(text) : text
 }
 
 function moreArguments(text: string): Record<string, unknown> {
@@ -85,7 +115,13 @@ function moreArguments(text: string): Record<string, unknown> {
 
 type Duplicated = Pick<
   Job,
-  'base_model' | 'dataset_id' | 'requested_name' | 'finetune_args' | 'finetune_args_defaults' | 'skip_bad_rows'
+  | 'base_model'
+  | 'dataset_id'
+  | 'requested_name'
+  | 'finetune_args'
+  | 'finetune_args_defaults'
+  | 'method'
+  | 'skip_bad_rows'
 >
 
 /** The form that makes the same job again. Defaults are left out, so that they stay those of the model. */
@@ -103,8 +139,19 @@ export function formOf(job: Duplicated): JobForm {
     name: job.requested_name ?? '',
     args: Object.fromEntries(given.filter(([name]) => own.has(name)).map(([name, value]) => [name, String(value)])),
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),
+    method: job.method.type,
+    knobs: knobsOf(job.method),
     skipsBadRows: job.skip_bad_rows,
   }
+}
+
+/** The others of a job are arguments. */
+function knobsOf({ type, defaulted, ...shown }: Job['method']): JobForm['knobs'] {
+  const ofArguments = ['n_epochs', 'batch_size', 'learning_rate_multiplier']
+  const given = Object.entries(shown[type]?.hyperparameters ?? {}).filter(
+    ([name]) => !ofArguments.includes(name) && !defaulted.includes(name),
+  )
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
 }
 
 /** A word of a shell command. */
@@ -117,10 +164,21 @@ function cliOf({
   dataset_id: dataset,
   custom_model_name: name,
   skip_bad_rows: skips,
+  method,
   finetune_args: args = {},
 }: TrainRequest) {
-  const settings = Object.entries(args).map(([field, value]) => ['set', `${field}=${JSON.stringify(value)}`])
-  const options = [['dataset', dataset], ['model', model], ...(name === undefined ? [] : [['name', name]]), ...settings]
+  const knobs = method?.[method.type]?.hyperparameters ?? {}
+  const settings = Object.entries({ ...knobs, ...args }).map(([field, value]) => [
+    'set',
+    `${field}=${JSON.stringify(value)}`,
+  ])
+  const options = [
+    ['dataset', dataset],
+    ['model', model],
+    ...(name === undefined ? [] : [['name', name]]),
+    ...(method ? [['method', method.type]] : []),
+    ...settings,
+  ]
   const given = options.map(([option, value = '']) => `--${option} ${word(value)}`)
   return ['anneal train', ...given, ...(skips ? ['--skip-bad-rows'] : [])].join(' ')
 }

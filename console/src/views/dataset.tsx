@@ -82,9 +82,7 @@ export function DatasetView({ id }: { id: string }) {
   )
 }
 
-/** The form of a new job is for supervised training. */
-const isTrainable = ({ method, state, skippable }: Report) =>
-  method === 'supervised' && (state === 'valid' || skippable)
+const isTrainable = ({ state, skippable }: Report) => state === 'valid' || skippable
 
 type Row = Preview['rows'][number]
 
@@ -97,9 +95,7 @@ function FirstRows({ rows, method }: Pick<Preview, 'rows' | 'method'>) {
           As the trainer reads them; <mark>this</mark> is what it learns.
         </p>
       ) : (
-        <p className="quiet">
-          Rows of the method {method}: train on them with <code>anneal train --method {method}</code>.
-        </p>
+        <p className="quiet">Rows of the method {method}.</p>
       )}
       <table className="list cards">
         <Head columns={[['Line', 'number'], 'Input', 'Output']} />

@@ -1,18 +1,23 @@
-// The model of a new job, and the arguments of its training.
+// The model of a new job.
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, type ReactNode } from 'react'
+import { useEffect } from 'react'
 import { useJobs } from '../api/job-list.ts'
 import { modelsQuery, type Model } from '../api/models.ts'
 import { count, duration, parameters } from '../domain/format.ts'
-import { fields, type JobForm } from '../domain/job-form.ts'
+import type { JobForm } from '../domain/job-form.ts'
 import { partsOfBase } from '../domain/job-list.ts'
 import { Card } from '../ui/card.tsx'
 import { Chip } from '../ui/chip.tsx'
+import { Field } from '../ui/field.tsx'
 import { Failure } from '../ui/states.tsx'
 
-type Props = { form: JobForm; change: (changes: Partial<JobForm>) => void }
+type Props = {
+  form: JobForm
+  change: (changes: Partial<JobForm>) => void
+  choose: (model: string) => void
+}
 
-export function ModelPart({ form, change, choose }: Props & { choose: (model: string) => void }) {
+export function ModelPart({ form, change, choose }: Props) {
   const models = useQuery(modelsQuery)
   const bases = (models.data ?? []).filter(
     ({ task, owned_by: owner }) => task === 'completion' && owner === 'catalogue',
@@ -24,38 +29,24 @@ export function ModelPart({ form, change, choose }: Props & { choose: (model: st
   })
   const isOther = form.model !== '' && models.data !== undefined && bases.every(({ id }) => id !== form.model)
   return (
-    <>
-      <Card title="Model">
-        {models.error && <Failure error={models.error} retry={() => void models.refetch()} />}
-        <div className="model-cards" role="radiogroup" aria-label="Base">
-          {bases.map((model) => (
-            <ModelCard
-              key={model.id}
-              model={model}
-              isChosen={model.id === form.model}
-              choose={() => choose(model.id)}
-            />
-          ))}
-          {isOther && (
-            <label className="model-card">
-              <input type="radio" name="model" checked readOnly />
-              <strong>{form.model}</strong>
-              <span className="quiet small">a tuned model, or a base that the catalogue no longer names</span>
-            </label>
-          )}
-        </div>
-        <Field id="name" label="Name of the tuned model" hint="each job with this name makes its next version">
-          <input
-            id="name"
-            maxLength={256}
-            value={form.name}
-            onChange={(event) => change({ name: event.target.value })}
-          />
-        </Field>
-      </Card>
-      <Training form={form} change={change} recommended={bases.find(({ id }) => id === form.model)?.recommended_args} />
-      <Evaluation form={form} change={change} />
-    </>
+    <Card title="Model">
+      {models.error && <Failure error={models.error} retry={() => void models.refetch()} />}
+      <div className="model-cards" role="radiogroup" aria-label="Base">
+        {bases.map((model) => (
+          <ModelCard key={model.id} model={model} isChosen={model.id === form.model} choose={() => choose(model.id)} />
+        ))}
+        {isOther && (
+          <label className="model-card">
+            <input type="radio" name="model" checked readOnly />
+            <strong>{form.model}</strong>
+            <span className="quiet small">a tuned model, or a base that the catalogue no longer names</span>
+          </label>
+        )}
+      </div>
+      <Field id="name" label="Name of the tuned model" hint="each job with this name makes its next version">
+        <input id="name" maxLength={256} value={form.name} onChange={(event) => change({ name: event.target.value })} />
+      </Field>
+    </Card>
   )
 }
 
@@ -87,40 +78,10 @@ function ModelCard({ model, isChosen, choose }: CardProps) {
   )
 }
 
-type TrainingProps = Props & { recommended: Model['recommended_args'] | undefined }
-
-function Training({ form, change, recommended }: TrainingProps) {
-  return (
-    <Card title="Training">
-      <p className="quiet lead">
-        A LoRA adapter is trained on the base. The arguments are those that the model recommends, unless you change
-        them.
-      </p>
-      <details open={Object.keys(form.args).length > 0 || form.more !== ''}>
-        <summary>Arguments; empty fields are the model's recommended ones</summary>
-        <div className="columns">
-          {fields.map(([name, label, hint]) => (
-            <Field key={name} id={name} label={label} hint={hint}>
-              <input
-                id={name}
-                inputMode="decimal"
-                value={form.args[name] ?? ''}
-                placeholder={JSON.stringify(recommended?.[name] ?? undefined)}
-                onChange={(event) => change({ args: { ...form.args, [name]: event.target.value } })}
-              />
-            </Field>
-          ))}
-        </div>
-        <Field id="more" label="Further arguments, as JSON">
-          <textarea id="more" rows={2} value={form.more} onChange={(event) => change({ more: event.target.value })} />
-        </Field>
-      </details>
-    </Card>
-  )
-}
+type EvaluationProps = Pick<Props, 'form' | 'change'>
 
 /** After the training, the model and its base answer rows that were set aside. */
-function Evaluation({ form: { evaluationRows: rows, evaluationTokens: tokens }, change }: Props) {
+export function EvaluationPart({ form: { evaluationRows: rows, evaluationTokens: tokens }, change }: EvaluationProps) {
   return (
     <Card title="Evaluation">
       <p className="quiet lead">
@@ -153,18 +114,5 @@ function Evaluation({ form: { evaluationRows: rows, evaluationTokens: tokens }, 
         </div>
       </details>
     </Card>
-  )
-}
-
-type FieldProps = { id: string; label: string; hint?: string; children: ReactNode }
-
-function Field({ id, label, hint, children }: FieldProps) {
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        {label} {hint && <span className="quiet">{hint}</span>}
-      </label>
-      {children}
-    </div>
   )
 }

@@ -40,6 +40,18 @@ export function useSubmit(body: string) {
   })
 }
 
+/** What the service says of fields, at the dry run or at the start, by their paths. */
+export function useProblems({
+  request,
+  missing,
+  submit,
+}: Parameters<typeof StartPart>[0]): ReadonlyMap<string, string> {
+  const { value = { model_name: '', dataset_id: '' } } = request
+  const dryRun = useQuery({ ...estimateQuery(value), enabled: missing === null && request.value !== undefined })
+  const issues = [dryRun.error, submit.error].flatMap((error) => (error instanceof ApiError ? error.issues : []))
+  return new Map(issues.map(({ path, message }) => [path, message]))
+}
+
 export function StartPart({ request, missing, submit, children }: Props & { submit: ReturnType<typeof useSubmit> }) {
   const { error } = submit
   return (

@@ -1,13 +1,13 @@
-// A new job: data, its check, the model with its arguments, what it will take, and the start.
+// A new job: data, its check, the model, the method with its arguments, what it will take, and the start.
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { reportQuery, type Report } from '../api/data.ts'
+import { columnsQuery, reportQuery, type Report } from '../api/data.ts'
 import { forgetDraft, keepDraft, readDraft } from '../api/job-draft.ts'
 import { useJobs } from '../api/job-list.ts'
 import { jobQuery } from '../api/jobs.ts'
 import { modelsQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
-import { emptyForm, formOf, requestOf, type JobForm, type TrainRequest } from '../domain/job-form.ts'
+import { emptyForm, formOf, requestOf, withMethod, type JobForm, type TrainRequest } from '../domain/job-form.ts'
 import { numberedName } from '../domain/job-list.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
@@ -15,8 +15,9 @@ import { useLocation, useQueryOfAddress } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { LearnedForm } from './learned-form.tsx'
 import { DataPart } from './new-job-data.tsx'
-import { ModelPart } from './new-job-model.tsx'
-import { StartPart, useSubmit } from './new-job-start.tsx'
+import { EvaluationPart, ModelPart } from './new-job-model.tsx'
+import { StartPart, useProblems, useSubmit } from './new-job-start.tsx'
+import { TrainingPart } from './new-job-training.tsx'
 
 export function NewJobView() {
   usePageTitle('New job')
@@ -103,10 +104,16 @@ function JobFormView({ from, start, model }: FormProps) {
   }
   // A base that the catalogue no longer names counts no tokens.
   const counted = useQuery(modelsQuery).data?.find(({ id }) => id === form.model)?.id
-  const report = useQuery(reportQuery(form.datasetId, counted, 'supervised'))
-  const request = readRequest(form)
+  const rows = useQuery({ ...columnsQuery(form.datasetId, null), enabled: form.datasetId !== '' })
+  const rowsMethod = rows.isPlaceholderData ? undefined : rows.data?.method
+  const asked = withMethod(form, rowsMethod)
+  // The rows are checked for one method, so it has to be known.
+  const isKnown = form.datasetId !== '' && !rows.isPending && !rows.isPlaceholderData
+  const report = useQuery({ ...reportQuery(form.datasetId, counted, asked.method), enabled: isKnown })
+  const request = readRequest(asked)
   const submit = useSubmit(JSON.stringify(request.value))
   const missing = missingOf(form, report)
+  const problems = useProblems({ request, missing, submit })
   return (
     <form
       className="new-job"
@@ -118,6 +125,8 @@ function JobFormView({ from, start, model }: FormProps) {
       <div className="parts">
         <DataPart form={form} change={change} choose={chooseData} report={report} />
         <ModelPart form={form} change={change} choose={chooseModel} />
+        <TrainingPart form={asked} change={change} rowsMethod={rowsMethod} problems={problems} />
+        <EvaluationPart form={form} change={change} />
       </div>
       <div className="beside">
         <StartPart request={request} missing={missing} submit={submit}>

@@ -64,6 +64,24 @@ suite('the console', { timeout: patienceMs }, async () => {
     assert.ok(await page.getByLabel(/^Leave out the bad row/).isChecked(), 'a reload keeps the form')
   })
 
+  test('pairs are for the methods that take them, and a wrong hyperparameter is told at its field', async () => {
+    const pairs = [1, 2].map((n) => JSON.stringify({ prompt: `Question ${n}?`, chosen: 'Yes.', rejected: 'No.' }))
+    await page.getByLabel('Upload a file, or drop it here').setInputFiles(rowsFile(pairs.join('\n')))
+    await page.getByText('Every row can be read').waitFor()
+    const method = page.getByLabel('Method')
+    assert.equal(await method.inputValue(), 'dpo')
+    assert.deepEqual(await method.locator('option').evaluateAll((all) => all.map((each) => each.value)), ['dpo', 'kto'])
+    await page.getByText('Hyperparameters of dpo').click()
+    await page.getByLabel(/^beta/).fill('20')
+    await page
+      .locator('.field', { has: page.getByLabel(/^beta/) })
+      .getByText('from 0.001 to 10')
+      .nth(1)
+      .waitFor()
+    await page.getByLabel(/^beta/).fill('0.2')
+    await page.getByRole('status').getByText('2 rows, ').waitFor()
+  })
+
   test('the mended file is trained on with the arguments of the form', async () => {
     await page.getByLabel('Upload a file, or drop it here').setInputFiles(rowsFile(learnedRows))
     await page.getByText('Every row can be read').waitFor()
