@@ -82,6 +82,9 @@ def save_adapter(model: PeftModel, folder: Path, origin: Origin, step: int) -> N
     config = copy.deepcopy(model.peft_config["default"])
     config.base_model_name_or_path = origin.base_model
     config.inference_mode = True
+    if isinstance(config.target_modules, set):
+        # A set has another order in each process; the same training writes the same bytes.
+        config.target_modules = sorted(config.target_modules)
     config.save_pretrained(str(folder))
     known = {key: value for key, value in origin.__dict__.items() if value is not None}
     (folder / ORIGIN_FILE).write_text(json.dumps({**known, "step": step}, indent=2) + "\n")

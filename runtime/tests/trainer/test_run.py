@@ -44,6 +44,7 @@ def test_the_model_is_an_ordinary_adapter_that_names_its_base(anneal: FakeAnneal
     assert sorted(files) == ["adapter_config.json", "adapter_model.safetensors", "anneal.json"]
     config = json.loads(files["adapter_config.json"])
     assert config["base_model_name_or_path"] == "anneal-tiny" and config["peft_type"] == "LORA"
+    assert config["target_modules"] == sorted(config["target_modules"])
     assert str(ROOT) not in files["adapter_config.json"].decode()
     assert json.loads(files["anneal.json"]) == {
         "base_model": "anneal-tiny",
