@@ -2,9 +2,9 @@
 // steps of the README.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { suite, test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import { root } from '../../tools/paths.mjs'
 import { connection, openAccount } from '../support/stack.ts'
 import { patienceMs } from '../support/eventually.ts'
@@ -15,6 +15,8 @@ const [, steps = ''] =
 const commands = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block).join('\n')
 
 suite('the API guide', async () => {
+  // The commands write these.
+  after(() => ['runs', 'stream.txt'].forEach((name) => rmSync(join(root, name), { recursive: true, force: true })))
   const { apiKey } = await openAccount()
 
   async function paste(text: string) {
