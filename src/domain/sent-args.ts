@@ -15,6 +15,9 @@ const ownOptimizers = ['adafactor', 'sgd', 'adamw', 'adamw_hf', 'adamw_torch', '
 
 const { shape } = FinetuneArgs
 
+/** An argument that may be null or absent hides its description. */
+const descriptionOf = (name: 'early_stopping' | 'packing') => shape[name].unwrap().unwrap().description
+
 /** Together's `train_on_inputs` is a hyperparameter here. */
 export const namesOfMethod = {
   field: 'method.supervised.hyperparameters',
@@ -45,10 +48,10 @@ const SentArgs = z
     early_stopping: z
       .union([z.boolean(), EarlyStopping.loose()])
       .nullish()
-      .describe('Ends the run once the held-out loss no longer falls; true for a patience of 3'),
+      .describe(`${descriptionOf('early_stopping')}; true for a patience of 3`),
     packing: z
       .union([z.boolean(), shape.packing])
-      .describe(`${shape.packing.description}; true for auto, false for off`),
+      .describe(`${descriptionOf('packing')}; true for auto, false for off`),
     load_best_model_at_end: z.boolean().nullish().describe('true is the same as "keep": "best"'),
   })
   .catchall(z.unknown())

@@ -62,6 +62,12 @@ export const laterDefaults = {
   packing: null,
 } as const
 
+/** A job may lack these arguments. The cast holds, as the keys are those of `laterDefaults`. */
+const isLater = Object.fromEntries(Object.keys(laterDefaults).map((name) => [name, true])) as Record<
+  keyof typeof laterDefaults,
+  true
+>
+
 /** Known keys of `finetune_args`. Null means absent. sent-args.ts reads what clients send beside them. */
 const knownArgs = {
   max_steps: count(10_000_000).describe(`Optimizer steps of the run. Default ${defaults.max_steps}`),
@@ -180,15 +186,7 @@ export const TrainingArgs = z
     overlong: knownArgs.overlong.nullable(),
     packing: knownArgs.packing.nullable(),
   })
-  .partial({
-    warmup_ratio: true,
-    use_rslora: true,
-    gradient_checkpointing: true,
-    overlong: true,
-    finetuning_type: true,
-    load_in_4bit: true,
-    packing: true,
-  })
+  .partial(isLater)
 export type TrainingArgs = z.infer<typeof TrainingArgs>
 
 /** The learning rate of a request that names none. */

@@ -379,6 +379,10 @@ test('describes the events that the service sends', () => {
   )
 })
 
+test('has no description that was made of a missing one', () => {
+  assert.doesNotMatch(JSON.stringify(document), /"description":"[^"]*\bundefined\b/)
+})
+
 test('marks optional and nullable fields', () => {
   const { properties, required } = document.components.schemas.TrainRequest
   assert.deepEqual(required, ['model_name'])
