@@ -5,8 +5,9 @@ server shows them, so a preview cannot differ from a training.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.tool_text import Message, answer_text
@@ -98,10 +99,17 @@ def _text(tokens: list[int], max_length: int) -> EncodedRow:
 
 def row_prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:
     """The tokens before each row's last answer; for a plain text row, the whole text. Raises ChatRefused."""
+    return _prompts(encoder, rows, lambda row: encoder.prompt(row.input) or encoder.unended(row.output))
+
+
+Asked = TypeVar("Asked", "Row", "AnswerRow")
+
+
+def _prompts(encoder: TextEncoder, rows: list[Asked], text_of: Callable[[Asked], str]) -> list[list[int]]:
+    """Conversations by the chat template, other rows by their text."""
     chats = [row for row in rows if row.messages]
     of_chats = iter(encoder.chats([row.messages for row in chats], [row.tools for row in chats]) if chats else [])
-    texts = [row for row in rows if not row.messages]
-    of_texts = iter(encoder.prompts([encoder.prompt(row.input) or encoder.unended(row.output) for row in texts]))
+    of_texts = iter(encoder.prompts([text_of(row) for row in rows if not row.messages]))
     return [next(of_chats) if row.messages else next(of_texts) for row in rows]
 
 
@@ -206,7 +214,8 @@ def encode_answers(
     """
     answers = iter(encoder.answers([_said_by(encoder, answer) for row in rows for answer in row.answers]))
     encoded = []
-    for row, prompt in zip(rows, _prompts(encoder, rows), strict=True):
+    prompts = _prompts(encoder, rows, lambda row: encoder.prompt(row.input))
+    for row, prompt in zip(rows, prompts, strict=True):
         said = [next(answers) for _ in row.answers]
         longest = max(map(len, said), default=0)
         fitting = _fitting(encoder, prompt, longest, max_length)
@@ -219,10 +228,3 @@ def encode_answers(
 
 def _said_by(encoder: TextEncoder, answer: Answer) -> str:
     return answer if isinstance(answer, str) else encoder.call(answer)
-
-
-def _prompts(encoder: TextEncoder, rows: list[AnswerRow]) -> list[list[int]]:
-    chats = [row for row in rows if row.messages]
-    of_chats = iter(encoder.chats([row.messages for row in chats], [row.tools for row in chats]) if chats else [])
-    of_texts = iter(encoder.prompts([encoder.prompt(row.input) for row in rows if not row.messages]))
-    return [next(of_chats) if row.messages else next(of_texts) for row in rows]

@@ -49,13 +49,8 @@ def encode_answer_rows(
         with chats_of_data():
             whole = encode_answers(encoder, chunk, max_length, learns_chosen_prompt=learns_chosen_prompt)
         for row, found in zip(chunk, whole, strict=True):
-            if found.cut[0] and overlong != "cut":
-                encoded.drop()
-                continue
-            encoded.cut_count += found.cut[0]
-            encoded.add(*found.sequences)
-            encoded.check_learned(found)
-            judgements.append(bool(row.is_good))
+            if encoded.take(found, overlong):
+                judgements.append(bool(row.is_good))
     encoded.check_dropped(max_length, overlong)
     return encoded, judgements
 

@@ -68,16 +68,20 @@ class EncodedRows:
             self._label_counts.append(sum(label != NOT_LEARNED for label in labels))
         self._first_sequences.append(len(self._label_counts))
 
-    def drop(self) -> None:
-        """Leaves out a row that is too long. No row keeps its place: a run visits those that were added."""
-        if len(self._first_dropped) < MOST_NAMED:
-            self._first_dropped.append(len(self) + self.dropped_count + 1)
-        self.dropped_count += 1
-
-    def check_learned(self, row: EncodedRow) -> None:
-        """Raises DataError if nothing is left of the newest row: it would be trained as zeros."""
+    def take(self, row: EncodedRow, overlong: str) -> bool:
+        """Adds a row; False if it is too long and left out. Then no row keeps its place: a run visits those that were
+        added. Raises DataError if a cut leaves nothing to learn: the row would be trained as zeros.
+        """
+        if row.cut[0] and overlong != "cut":
+            if len(self._first_dropped) < MOST_NAMED:
+                self._first_dropped.append(len(self) + self.dropped_count + 1)
+            self.dropped_count += 1
+            return False
+        self.cut_count += row.cut[0]
+        self.add(*row.sequences)
         if not row.is_learned:
             raise DataError(f"Row {len(self)} of the data to train on has no token to learn. Raise max_length.")
+        return True
 
     def check_dropped(self, max_length: int, overlong: str) -> None:
         """Raises DataError if no row is left, or if the job refuses rows that are too long."""
@@ -142,12 +146,7 @@ def encode_rows(
         with chats_of_data():
             rows = encode_supervised(encoder, chunk, max_length, train_on)
         for row in rows:
-            if row.cut[0] and overlong != "cut":
-                encoded.drop()
-                continue
-            encoded.cut_count += row.cut[0]
-            encoded.add(*row.sequences)
-            encoded.check_learned(row)
+            encoded.take(row, overlong)
         chunk.clear()
 
     for index, row in enumerate(read_rows(path)):

@@ -17,7 +17,7 @@ from anneal_runtime.trainer.rows import EncodedRows, encode_rows
 
 Line = dict[str, Any]
 
-# What follows an answer is no end token.
+# This template writes another token than the end token after an answer.
 LLAMA3 = (
     "{{ bos_token }}{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content | trim }}"
     "<|eot_id|>{% endfor %}{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}"
