@@ -12,7 +12,7 @@ export const command = serviceVerb({
   },
 })
 
-/** Of a job by dpo. */
+/** Describes the share of pairs that a job of the method dpo orders rightly. */
 function pairsOf(summary: Evaluation['summary']): string[] {
   const pairs = summary?.['prefers_chosen']
   if (!pairs) return []

@@ -130,7 +130,6 @@ export const checkpointsQuery = (id: number, grows: boolean) =>
     },
   })
 
-/** Estimates the time of a job. The service starts nothing. */
 export type Methods = components['schemas']['TrainingMethods']['methods']
 
 /** The methods of training, and their hyperparameters. */
@@ -140,6 +139,7 @@ export const methodsQuery = queryOptions({
   queryFn: async ({ signal }) => (await api.GET('/v1/train/methods', { signal })).methods,
 })
 
+/** Estimates the time of a job. The service starts nothing. */
 export const estimateQuery = (request: TrainRequest) =>
   queryOptions({
     queryKey: ['estimate', request],

@@ -21,6 +21,7 @@ import { randomId } from '../ui/random-id.ts'
 import { useLocation } from '../ui/router.tsx'
 import { Answer, Failure } from '../ui/states.tsx'
 import { toast } from '../ui/toast.tsx'
+import { WholeNumber } from '../ui/whole-number.tsx'
 
 const mostModels = 8
 
@@ -122,14 +123,7 @@ function Data({ form: { datasetId, rows, skipsBadRows }, change }: Part) {
           onChange={(id) => change({ datasetId: id, skipsBadRows: false })}
         />
         <Labelled name="Rows at most">
-          <input
-            type="number"
-            min={1}
-            max={2000}
-            placeholder="500"
-            value={rows}
-            onChange={({ target }) => change({ rows: target.value })}
-          />
+          <WholeNumber max={2000} placeholder="500" value={rows} onChange={(typed) => change({ rows: typed })} />
         </Labelled>
       </div>
       {(bad > 0 || skipsBadRows) && (
@@ -205,14 +199,7 @@ function Asking({ form: { asChat, system, tokens }, change }: Part) {
           onChange={(name) => change({ asChat: forms[name] })}
         />
         <Labelled name="Tokens of an answer at most">
-          <input
-            type="number"
-            min={1}
-            max={4096}
-            placeholder="256"
-            value={tokens}
-            onChange={({ target }) => change({ tokens: target.value })}
-          />
+          <WholeNumber max={4096} placeholder="256" value={tokens} onChange={(typed) => change({ tokens: typed })} />
         </Labelled>
         {asChat !== false && (
           <Choice

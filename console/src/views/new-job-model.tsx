@@ -9,6 +9,7 @@ import { partsOfBase } from '../domain/job-list.ts'
 import { Card } from '../ui/card.tsx'
 import { Chip } from '../ui/chip.tsx'
 import { Field } from '../ui/field.tsx'
+import { WholeNumber } from '../ui/whole-number.tsx'
 import { Failure } from '../ui/states.tsx'
 
 type Props = {
@@ -92,23 +93,19 @@ export function EvaluationPart({ form: { evaluationRows: rows, evaluationTokens:
         <summary>Limits of the evaluation</summary>
         <div className="columns">
           <Field id="evaluation-rows" label="Rows at most" hint="all that were set aside, unless you limit them">
-            <input
+            <WholeNumber
               id="evaluation-rows"
-              type="number"
-              min={1}
               max={2000}
               value={rows}
-              onChange={({ target }) => change({ evaluationRows: target.value })}
+              onChange={(evaluationRows) => change({ evaluationRows })}
             />
           </Field>
           <Field id="evaluation-tokens" label="Tokens of an answer at most" hint="chosen by the expected answers">
-            <input
+            <WholeNumber
               id="evaluation-tokens"
-              type="number"
-              min={1}
               max={4096}
               value={tokens}
-              onChange={({ target }) => change({ evaluationTokens: target.value })}
+              onChange={(evaluationTokens) => change({ evaluationTokens })}
             />
           </Field>
         </div>
