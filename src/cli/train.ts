@@ -31,6 +31,11 @@ const options = {
     value: 'FILE',
     says: 'a file of rows to evaluate on (default: some rows of the data are set aside)',
   },
+  'eval-rows': { value: 'N', says: 'the most rows that are evaluated on (default: all of them)' },
+  'eval-tokens': {
+    value: 'N',
+    says: 'the most tokens of an answer in the evaluation (default: by the expected answers)',
+  },
   graders: { value: 'LIST', says: 'names of graders for the evaluation, with commas between' },
   gpus: { value: 'N', says: "GPUs of the job (default: the model's)" },
   metadata: {
@@ -122,23 +127,32 @@ const settingsOf = ({
   set,
   method,
   name,
-  graders,
   gpus,
   metadata = [],
   preview,
   'dry-run': isDry,
   'skip-bad-rows': skip,
+  ...values
 }: Given) => ({
   model_name: model,
   ...argumentsOf({ method, set }),
   custom_model_name: name,
-  ...(gpus !== undefined && { gpu_config: { gpus: gpuCount(gpus) } }),
-  ...(graders !== undefined && { evaluation: { graders: graders.split(',').map((each) => each.trim()) } }),
+  ...(gpus !== undefined && { gpu_config: { gpus: count('--gpus', gpus) } }),
+  ...evaluationOf(values),
   ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata.map((text) => parsePair('--metadata', text))) }),
   ...(isDry && { dry_run: true }),
   ...(preview && { preview: true }),
   ...(skip && { skip_bad_rows: true }),
 })
+
+function evaluationOf({ graders, 'eval-rows': rows, 'eval-tokens': tokens }: Partial<Given>) {
+  const evaluation = {
+    ...(graders !== undefined && { graders: graders.split(',').map((each) => each.trim()) }),
+    ...(rows !== undefined && { max_rows: count('--eval-rows', rows) }),
+    ...(tokens !== undefined && { max_tokens: count('--eval-tokens', tokens) }),
+  }
+  return Object.keys(evaluation).length > 0 ? { evaluation } : {}
+}
 
 async function evaluationDataOf(client: Client, { 'eval-data': file }: Given) {
   if (file === undefined) return {}
@@ -160,7 +174,7 @@ function valueOf(text: string): unknown {
   }
 }
 
-function gpuCount(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new UsageError(`--gpus takes a whole number, not "${text}".`)
+function count(option: string, text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new UsageError(`${option} takes a whole number, not "${text}".`)
   return Number(text)
 }

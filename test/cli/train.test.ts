@@ -43,7 +43,18 @@ after(() => rmSync(folder, { recursive: true }))
 const train = (...args: string[]) => service.anneal(['train', '--model', 'm', ...args])
 
 test('a dry run sends every option, prints the estimate, and tells the warnings', async () => {
-  const options = ['--gpus', '2', '--graders', 'f1, bleu', '--metadata', 'team=search', '--metadata', 'note=a=b']
+  const options = [
+    '--gpus',
+    '2',
+    '--graders',
+    'f1, bleu',
+    '--eval-rows',
+    '5',
+    '--metadata',
+    'team=search',
+    '--metadata',
+    'note=a=b',
+  ]
   const { stdout, stderr, code } = await train(
     ...[
       '--dataset',
@@ -77,7 +88,7 @@ test('a dry run sends every option, prints the estimate, and tells the warnings'
     method: { type: 'dpo', dpo: { hyperparameters: { beta: 0.2 } } },
     custom_model_name: 'mine',
     gpu_config: { gpus: 2 },
-    evaluation: { graders: ['f1', 'bleu'] },
+    evaluation: { graders: ['f1', 'bleu'], max_rows: 5 },
     metadata: { team: 'search', note: 'a=b' },
     dry_run: true,
   })

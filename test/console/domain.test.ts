@@ -289,8 +289,12 @@ test('asks for the method that the rows are of, and makes the same job again wit
     ...{ base_model: 'tiny', dataset_id: 'pairs', requested_name: null, skip_bad_rows: false },
     ...{ finetune_args: {}, finetune_args_defaults: [] },
     method: { type: 'dpo' as const, dpo: { hyperparameters }, defaulted: ['loss_type'] },
+    evaluation: { graders: null, max_rows: 20, max_tokens: null, as_chat: true, system: null },
+    metadata: { team: 'search' },
   }
   assert.deepEqual(formOf(job).knobs, { beta: '0.2' })
+  const { evaluation, metadata } = requestOf(formOf(job))
+  assert.deepEqual({ evaluation, metadata }, { evaluation: { as_chat: true, max_rows: 20 }, metadata: job.metadata })
 })
 
 test('offers only lifetimes that end before the maker of the key', () => {

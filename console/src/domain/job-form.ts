@@ -1,5 +1,6 @@
 // The form of a new job, as a request and as commands.
 import type { Job } from '../api/job.ts'
+import type { components } from '../api/types.ts'
 
 export type MethodName = Job['method']['type']
 
@@ -25,11 +26,18 @@ export type JobForm = {
   /** As typed; empty for the default. */
   evaluationRows: string
   evaluationTokens: string
+  /** Parts of the request that have no field here, from the job that is duplicated. */
+  kept: Kept
+}
+
+type Kept = {
+  evaluation?: Pick<Evaluation, 'graders' | 'as_chat' | 'system'>
+  metadata?: Record<string, string>
 }
 
 export const emptyForm: JobForm = {
   ...{ model: '', datasetId: '', name: '', args: {}, more: '', skipsBadRows: false },
-  ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {} },
+  ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {}, kept: {} },
 }
 
 /** The form with a method that takes the rows. `ofRows` is the one that they are of; absent while it is not known. */
@@ -55,8 +63,13 @@ export type TrainRequest = {
   skip_bad_rows?: true
   method?: { type: MethodName } & { [M in MethodName]?: { hyperparameters: Record<string, Knob> } }
   finetune_args?: Record<string, unknown>
-  evaluation?: { max_rows?: number; max_tokens?: number }
+  evaluation?: Evaluation
+  metadata?: Record<string, string>
 }
+type Evaluation = Pick<
+  components['schemas']['JobEvaluation'],
+  'graders' | 'as_chat' | 'system' | 'max_rows' | 'max_tokens'
+>
 type Knob = number | string | boolean
 
 /** @throws Error with a sentence about the field that is wrong */
@@ -71,6 +84,7 @@ export function requestOf(form: JobForm): TrainRequest {
       return [field, value] as const
     })
   const evaluation = {
+    ...form.kept.evaluation,
     ...(form.evaluationRows !== '' && { max_rows: Number(form.evaluationRows) }),
     ...(form.evaluationTokens !== '' && { max_tokens: Number(form.evaluationTokens) }),
   }
@@ -83,6 +97,7 @@ export function requestOf(form: JobForm): TrainRequest {
     ...methodOf(form),
     ...(Object.keys(finetune).length === 0 ? {} : { finetune_args: finetune }),
     ...(Object.keys(evaluation).length === 0 ? {} : { evaluation }),
+    ...(form.kept.metadata && { metadata: form.kept.metadata }),
   }
 }
 
@@ -122,6 +137,8 @@ type Duplicated = Pick<
   | 'finetune_args_defaults'
   | 'method'
   | 'skip_bad_rows'
+  | 'evaluation'
+  | 'metadata'
 >
 
 /** The form that makes the same job again. Defaults are left out, so that they stay those of the model. */
@@ -142,6 +159,35 @@ export function formOf(job: Duplicated): JobForm {
     method: job.method.type,
     knobs: knobsOf(job.method),
     skipsBadRows: job.skip_bad_rows,
+    evaluationRows: String(job.evaluation?.max_rows ?? ''),
+    evaluationTokens: String(job.evaluation?.max_tokens ?? ''),
+    kept: keptOf(job),
+  }
+}
+
+/** What is kept, in words; empty when nothing is. */
+export const keptInWords = ({ evaluation, metadata = {} }: Kept): string[] => [
+  ...(evaluation?.graders ? [`the graders ${evaluation.graders.map(graderLabel).join(', ')}`] : []),
+  ...(typeof evaluation?.as_chat === 'boolean'
+    ? [evaluation.as_chat ? 'asked as chats' : 'asked as plain prompts']
+    : []),
+  ...(typeof evaluation?.system === 'string' ? [`the system message “${evaluation.system}”`] : []),
+  ...Object.entries(metadata).map(([key, value]) => `${key}=${value}`),
+]
+
+const graderLabel = (grader: NonNullable<Evaluation['graders']>[number]) =>
+  typeof grader === 'string' ? grader : (grader.name ?? grader.type)
+
+function keptOf({ evaluation, metadata }: Pick<Job, 'evaluation' | 'metadata'>): Kept {
+  const { graders = null, as_chat = null, system = null } = evaluation ?? {}
+  const asked = {
+    ...(graders !== null && { graders: graders as NonNullable<Evaluation['graders']> }),
+    ...(as_chat !== null && { as_chat }),
+    ...(system !== null && { system }),
+  }
+  return {
+    ...(Object.keys(asked).length > 0 && { evaluation: asked }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
   }
 }
 
@@ -166,6 +212,8 @@ function cliOf({
   skip_bad_rows: skips,
   method,
   finetune_args: args = {},
+  evaluation = {},
+  metadata = {},
 }: TrainRequest) {
   const knobs = method?.[method.type]?.hyperparameters ?? {}
   const settings = Object.entries({ ...knobs, ...args }).map(([field, value]) => [
@@ -178,15 +226,24 @@ function cliOf({
     ...(name === undefined ? [] : [['name', name]]),
     ...(method ? [['method', method.type]] : []),
     ...settings,
+    ...numbered('eval-rows', evaluation.max_rows),
+    ...numbered('eval-tokens', evaluation.max_tokens),
+    ...Object.entries(metadata).map(([key, value]) => ['metadata', `${key}=${value}`]),
   ]
   const given = options.map(([option, value = '']) => `--${option} ${word(value)}`)
   return ['anneal train', ...given, ...(skips ? ['--skip-bad-rows'] : [])].join(' ')
 }
 
+const numbered = (option: string, value: number | null | undefined) =>
+  value === null || value === undefined ? [] : [[option, String(value)]]
+
+/** The command line has no options for the other parts of the evaluation. */
+const hasCommand = ({ evaluation = {} }: TrainRequest) =>
+  Object.keys(evaluation).every((name) => ['max_rows', 'max_tokens'].includes(name))
+
 export function commandsOf(path: string, body: object, origin: string): Record<string, string> {
   const json = JSON.stringify(body, null, 2)
-  // The command has no options for the evaluation.
-  const cli = path === '/v1/train' && !('evaluation' in body) ? { CLI: cliOf(body as TrainRequest) } : {}
+  const cli = path === '/v1/train' && hasCommand(body as TrainRequest) ? { CLI: cliOf(body as TrainRequest) } : {}
   return {
     curl: `curl ${origin}${path} -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' -d ${quoted(json)}`,
     ...cli,

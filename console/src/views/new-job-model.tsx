@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { useJobs } from '../api/job-list.ts'
 import { modelsQuery, type Model } from '../api/models.ts'
 import { count, duration, parameters } from '../domain/format.ts'
-import type { JobForm } from '../domain/job-form.ts'
+import { keptInWords, type JobForm } from '../domain/job-form.ts'
 import { partsOfBase } from '../domain/job-list.ts'
 import { Card } from '../ui/card.tsx'
 import { Chip } from '../ui/chip.tsx'
@@ -82,7 +82,9 @@ function ModelCard({ model, isChosen, choose }: CardProps) {
 type EvaluationProps = Pick<Props, 'form' | 'change'>
 
 /** After the training, the model and its base answer rows that were set aside. */
-export function EvaluationPart({ form: { evaluationRows: rows, evaluationTokens: tokens }, change }: EvaluationProps) {
+export function EvaluationPart({ form, change }: EvaluationProps) {
+  const { evaluationRows: rows, evaluationTokens: tokens } = form
+  const kept = keptInWords(form.kept)
   return (
     <Card title="Evaluation">
       <p className="quiet lead">
@@ -110,6 +112,14 @@ export function EvaluationPart({ form: { evaluationRows: rows, evaluationTokens:
           </Field>
         </div>
       </details>
+      {kept.length > 0 && (
+        <p className="small">
+          Kept from the earlier job: {kept.join('; ')}.{' '}
+          <button type="button" className="plain" onClick={() => change({ kept: {} })}>
+            Leave out
+          </button>
+        </p>
+      )}
     </Card>
   )
 }

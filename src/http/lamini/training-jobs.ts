@@ -1,4 +1,4 @@
-import { warningsOf, type TrainingJobSummary } from '../../domain/training-job.ts'
+import { warningsOf, type EvaluationSettings, type TrainingJobSummary } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
 import { cancelAllTrainingJobs } from '../../services/training-jobs/cancel-all.ts'
 import { cancelTrainingJob } from '../../services/training-jobs/cancel.ts'
@@ -77,6 +77,7 @@ export const trainingJobRoutes = [
         status_reason: job.statusReason,
         status_message: job.statusMessage,
         resumable: await mayResume(ctx, job),
+        evaluation: job.spec.evaluation ? evaluationOnWire(job.spec.evaluation) : null,
         warnings: warningsOf(job),
       }
     },
@@ -139,6 +140,14 @@ export const trainingJobRoutes = [
     },
   }),
 ]
+
+const evaluationOnWire = ({ graders, maxRows, maxTokens, asChat, system }: EvaluationSettings) => ({
+  graders: graders?.map(usedGrader) ?? null,
+  max_rows: maxRows ?? null,
+  max_tokens: maxTokens ?? null,
+  as_chat: asChat ?? null,
+  system: system ?? null,
+})
 
 /** A job may change its state between the two statements. They are asked again, so that a job that has ended has the time of its end. */
 async function readJob(ctx: Ctx, jobId: number) {

@@ -4,6 +4,7 @@ import { ShownMethod } from '../../../domain/training-method.ts'
 import { attemptPhases } from '../../../domain/training-job-status.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { ShownIntegration } from './integrations.ts'
+import { UsedGrader } from './scores.ts'
 import { Status, Time } from './training-job.ts'
 
 const Args = z.record(z.string(), z.unknown())
@@ -181,6 +182,16 @@ export const Job = named(
       .describe(
         'Whether the job can be resumed: it has ended without being complete, has resumes left, and has not failed by data that is still the same',
       ),
+    evaluation: z
+      .object({
+        graders: z.array(UsedGrader).nullable().describe('Null: chosen by the expected outputs'),
+        max_rows: z.int().nullable().describe('The first rows that are answered; null: all'),
+        max_tokens: z.int().nullable().describe('The most tokens of an answer; null: chosen by the expected outputs'),
+        as_chat: z.boolean().nullable().describe('Null: rows without messages are asked as the model learned'),
+        system: z.string().nullable().describe('Null: the system message that the model learned'),
+      })
+      .nullable()
+      .describe('What the request said of the evaluation at the end; null when nothing'),
     warnings: z
       .array(z.string())
       .describe('What of the request has no effect or is done in another way; empty when all is done'),
