@@ -104,6 +104,11 @@ def load_weights(model: PeftModel, folder: Path) -> None:
     set_peft_model_state_dict(model, weights)
 
 
+def base_of(model: PeftModel) -> PreTrainedModel:
+    """The model itself where all weights are trained: it has no adapter."""
+    return cast("PreTrainedModel", getattr(model, "get_base_model", lambda: model)())
+
+
 def trainable(model: PeftModel) -> dict[str, torch.nn.Parameter]:
     return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
 

@@ -12,6 +12,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from anneal_runtime.row_sequences import NOT_LEARNED
+from anneal_runtime.trainer.adapter import base_of
 from anneal_runtime.trainer.batches import pack_microbatches, plan_microbatches
 from anneal_runtime.trainer.memory import in_parts
 from anneal_runtime.trainer.rows import EncodedRows
@@ -149,7 +150,7 @@ class _SelectedPositions:
 
     def __init__(self, model: PeftModel) -> None:
         self._positions: torch.Tensor | None = None
-        output_layer = model.get_base_model().get_output_embeddings()
+        output_layer = base_of(model).get_output_embeddings()
         if output_layer is not None:
             output_layer.register_forward_pre_hook(self._select)
 
@@ -170,7 +171,7 @@ class _SelectedPositions:
 
 def autocast(model: PeftModel) -> torch.autocast:
     """Over a base in bfloat16 activations are bfloat16, too; the adapter itself stays in float32."""
-    weight = model.get_base_model().get_input_embeddings().weight
+    weight = base_of(model).get_input_embeddings().weight
     return torch.autocast(weight.device.type, dtype=torch.bfloat16, enabled=weight.dtype is torch.bfloat16)
 
 

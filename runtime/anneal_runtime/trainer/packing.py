@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from anneal_runtime.log import log
+from anneal_runtime.trainer.adapter import base_of
 from anneal_runtime.trainer.forward import autocast, overhead_tokens
 from anneal_runtime.trainer.training_args import Note
 
@@ -48,7 +49,7 @@ def packed_line_tokens(asked: str | None, model: PeftModel, note: Note) -> int |
 
 def _line_tokens(model: PeftModel, device: torch.device) -> int:
     """Where the masked pairs of a longer line cost as much as the passes that it saves."""
-    base = model.get_base_model()
+    base = base_of(model)
     if str(base.config._attn_implementation).startswith("flash_attention"):
         return sys.maxsize
     width = int(base.get_input_embeddings().weight.size(1))
@@ -60,7 +61,7 @@ def keeps_apart(model: PeftModel) -> bool:
     """Tries it with two short sequences. Another first one must change nothing in the second, bit for bit, and the
     second must have the logits of a padded pass. A list of model types would miss every new one.
     """
-    base = model.get_base_model()
+    base = base_of(model)
     if "position_ids" not in inspect.signature(base.forward).parameters:
         return False
     device, vocabulary = next(model.parameters()).device, int(base.get_input_embeddings().weight.size(0))

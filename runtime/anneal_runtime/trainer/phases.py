@@ -105,6 +105,8 @@ def _prepare_run(
     attempt: Attempt, assignment: Assignment, loaded: LoadedModel, origin: Origin, note: Note
 ) -> TrainingRun:
     args, work_dir = TrainingArgs.from_json(assignment.args, note), attempt.settings.work_dir
+    if args.finetuning_type != "lora":
+        raise ValueError(f"finetuning_type {args.finetuning_type} is not offered yet: jobs train an adapter (lora).")
     held_out = work_dir / assignment.evaluation.name if assignment.has_held_out_rows else None
     checkpoint = _checkpoint(attempt, assignment)
     start = _start(attempt, assignment, checkpoint)

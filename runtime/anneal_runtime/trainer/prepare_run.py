@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -35,9 +35,7 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     """Encodes the rows, makes the adapter and its optimizer, and goes back to the checkpoint, if the plan has one."""
     args, method = plan.args, plan.method
     data = load_training_data(plan.data, plan.held_out, args, method, base, note)
-    model: PeftModel = (
-        add_adapter(base.model, args, note) if plan.start is None else continue_adapter(base.model, plan.start, args)
-    )
+    model = _model_to_train(plan, base, note)
     parameters = list(trainable(model).values())
     optimizer = make_optimizer(args, parameters, note)
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
@@ -60,11 +58,12 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
         ranks.start_together(parameters)
         _note_idle(ranks, args, note)
     if any(reference.logps is None for reference in references.values()):
-        for reference in references.values():
-            reference.compute(ranks)
+        scored = {"train": data.visited, "held_out": data.held_out.used if data.held_out else []}
+        for name, reference in references.items():
+            reference.compute(scored[name], ranks)
         note(
             "reference_ready",
-            f"The model at the start has scored the answers of {len(data.rows)} rows to compare with.",
+            f"The model at the start has scored the answers of {len(data.visited)} rows to compare with.",
         )
     objective, budget = objectives["train"], state.token_budget
     if plan.checkpoint is None:
@@ -83,6 +82,15 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
         held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks)
     validation = Validation(args, data.total_steps, state, objective, held_out=held_out, best=best, note=note)
     return TrainingRun(plan, data, model, optimizer, learning_rate, step, validation, best, references, state, ranks)
+
+
+def _model_to_train(plan: Plan, base: LoadedModel, note: Note) -> PeftModel:
+    if plan.args.finetuning_type == "full":
+        torch.manual_seed(plan.args.seed)
+        return cast("PeftModel", base.model.requires_grad_(True))
+    if plan.start is None:
+        return add_adapter(base.model, plan.args, note)
+    return continue_adapter(base.model, plan.start, plan.args)
 
 
 def _objectives(method: Method, forward: ForwardPass, data: TrainingData, model: PeftModel) -> dict[str, Objective]:

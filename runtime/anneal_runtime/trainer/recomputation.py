@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anneal_runtime.trainer.adapter import base_of
 from anneal_runtime.trainer.training_args import Note
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Recomputation:
         return True
 
     def _turn_on(self) -> bool:
-        base = self._model.get_base_model()
+        base = base_of(self._model)
         if not base.supports_gradient_checkpointing:
             return False
         # Draws of dropout are repeated: torch restores the random state before it computes a layer again.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from anneal_runtime.model_source import is_out_of_memory
+from anneal_runtime.trainer.adapter import base_of
 from anneal_runtime.trainer.objectives.objective import Objective, Step, Unit
 from anneal_runtime.trainer.recomputation import Recomputation
 
@@ -112,7 +113,7 @@ class OptimizerStep:
 
 def flops_per_token(model: PeftModel) -> float:
     """Forward 2 per weight, backward 2 for frozen weights and 4 for trained ones; embeddings are only looked up."""
-    embedded = int(model.get_base_model().get_input_embeddings().weight.numel())
+    embedded = int(base_of(model).get_input_embeddings().weight.numel())
     trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
     frozen = sum(_weight_count(parameter) for parameter in model.parameters()) - trained - embedded
     return float(4 * max(frozen, 0) + 6 * trained)

@@ -48,16 +48,11 @@ class TrainingArgs:
     gradient_checkpointing: bool | str
     # None for what the method does.
     overlong: str | None
+    # "lora", or "full", which jobs do not take yet.
     finetuning_type: str
     load_in_4bit: bool
     # None where the request names none; see packing.py.
     packing: str | None
-
-    def __post_init__(self) -> None:
-        if self.finetuning_type != "lora":
-            raise ValueError(
-                f"finetuning_type {self.finetuning_type} is not offered yet: this trainer trains an adapter (lora)."
-            )
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:

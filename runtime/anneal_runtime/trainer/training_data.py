@@ -48,6 +48,12 @@ class TrainingData:
     def rows(self) -> EncodedRows:
         return self.train.rows
 
+    @property
+    def visited(self) -> list[int]:
+        """The rows that the run trains on."""
+        visited = self.order.visited(self.total_steps)
+        return list(range(len(self.rows))) if visited is None else sorted(visited)
+
 
 def load_training_data(
     path: Path, held_out_path: Path | None, args: TrainingArgs, method: Method, base: LoadedModel, note: Note

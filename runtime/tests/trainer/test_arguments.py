@@ -74,11 +74,6 @@ def test_arguments_that_an_earlier_release_did_not_have_are_those_of_the_contrac
     assert args == USUAL_ARGS
 
 
-def test_all_weights_are_refused() -> None:
-    with pytest.raises(ValueError, match="finetuning_type full is not offered yet"):
-        TrainingArgs.from_json({"finetuning_type": "full"}, noted)
-
-
 def test_a_rank_stabilised_adapter_is_scaled_alike_where_it_is_trained_served_and_continued(tmp_path: Path) -> None:
     args = {**ARGS, "r_value": 16, "lora_alpha": 24}
     saved = train(tmp_path / "rs", ROWS, None, **args, use_rslora=True, save_steps=4).checkpoints[4]

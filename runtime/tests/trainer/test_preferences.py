@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from support.answer_rows import judged, pairs
 from support.training import Training, train
 
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.objective import Window
 from anneal_runtime.trainer.objectives.preference_news import chosen_falls, saturated, start_of
+from anneal_runtime.trainer.objectives.reference import REFERENCE_FILE
 
 ARGS: dict[str, Any] = {
     **{"max_steps": 40, "eval_steps": 5, "learning_rate": 2e-3, "lr_scheduler_type": "constant", "lora_dropout": 0.1},
@@ -90,3 +92,11 @@ def test_judgements_out_of_balance_are_told_with_weights_that_balance_them(tmp_p
 
     assert (told() or "").endswith("Set desirable_weight to 0.78 or undesirable_weight to 1.3.")
     assert told(desirable_weight=0.78) is None and told(undesirable_weight=1.3) is None
+
+
+def test_the_reference_scores_only_the_rows_that_the_run_visits(tmp_path: Path) -> None:
+    short: dict[str, Any] = {**ARGS, "max_steps": 2, "batch_size": 4, "gradient_accumulation_steps": 1}
+    training = train(tmp_path, pairs(40), None, **short, save_steps=1)
+    scored = load_file(training.checkpoints[1] / REFERENCE_FILE)["train"]
+    assert int(torch.isfinite(scored).sum()) == 2 * 2 * 4
+    assert "the answers of 8 rows" in training.notes["reference_ready"]

@@ -33,11 +33,19 @@ class StartingModel:
 
     def __init__(self, model: PeftModel) -> None:
         self._model = model
-        self._start = [parameter.detach().clone() for parameter in trainable(model).values()]
+        parameters = trainable(model)
+        self._start = [parameter.detach().clone() for parameter in parameters.values()]
+        # The second factors of a new adapter are zeros: without the adapter the model is the same and faster.
+        second = [parameter for name, parameter in parameters.items() if ".lora_B." in name]
+        self._is_base = bool(second) and not any(bool(parameter.any()) for parameter in second)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Within, the model is as it was at the start."""
+        if self._is_base:
+            with self._model.disable_adapter():
+                yield
+            return
         self._swap()
         try:
             yield
@@ -51,7 +59,7 @@ class StartingModel:
 
 class ReferenceLogps:
     """What the model at the start of the job gives to the answers of some rows: sums over the learned tokens of each
-    sequence. `logps` is None until they are computed or loaded.
+    sequence, not a number for rows that the run does not visit. `logps` is None until they are computed or loaded.
     """
 
     def __init__(self, model: StartingModel, forward: ForwardPass, rows: EncodedRows) -> None:
@@ -63,12 +71,14 @@ class ReferenceLogps:
         assert self.logps is not None
         return self.logps[sequences].to(device)
 
-    def compute(self, ranks: Ranks | None) -> None:
-        """Each rank takes a share."""
-        count = self._rows.sequence_count
+    def compute(self, rows: list[int], ranks: Ranks | None) -> None:
+        """Each rank takes a share of the rows."""
+        sequences = self._rows.sequences(rows)
+        self.logps = torch.full((self._rows.sequence_count,), torch.nan)
         with self.model.in_place():
-            chunks = [range(first, min(first + AT_ONCE, count)) for first in range(0, count, AT_ONCE)]
-            self.logps = torch.cat([self._chunk(list(chunk), ranks) for chunk in chunks])
+            for first in range(0, len(sequences), AT_ONCE):
+                chunk = sequences[first : first + AT_ONCE]
+                self.logps[chunk] = self._chunk(chunk, ranks)
 
     def _chunk(self, sequences: list[int], ranks: Ranks | None) -> torch.Tensor:
         if ranks is None:
