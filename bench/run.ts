@@ -95,6 +95,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'tokens/s of the trainer against transformers Trainer + peft',
     command: [toolPath('python'), 'bench/trainer.py'],
   },
+  methods: {
+    says: 'processor time of a training by each method against TRL, on the same rows of mixed length',
+    command: [process.execPath, 'bench/methods.ts'],
+  },
   gpu: {
     says: 'on a GPU: the trainer and our engine against transformers, exact resume, a full memory; a small version on a CPU',
     command: [toolPath('python'), 'bench/gpu', 'resume', 'memory', 'engine', 'trainer'],
