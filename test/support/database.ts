@@ -39,3 +39,10 @@ export const begunEarlier = (jobId: number, hours: number) =>
 export const isUploading = async (jobId: number) =>
   (await execute({ text: `select from artifacts where job_id = $1 and committed_at is null`, values: [jobId] }))
     .length > 0
+
+/** The files of the model that a job has saved, which no answer tells before the model is exported. */
+export const modelFiles = async (jobId: number) => {
+  const text = `select files from artifacts where job_id = $1 and kind = 'model' and committed_at is not null`
+  const rows = (await execute({ text, values: [jobId] })) as { files: { name: string; sha256: string }[] }[]
+  return rows.flatMap(({ files }) => files)
+}
