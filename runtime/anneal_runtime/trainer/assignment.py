@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from anneal_runtime.log import log
 from anneal_runtime.retry import DAY_S, Unavailable
+from anneal_runtime.trainer.mixed_order import Sources
 from anneal_runtime.transfer import CorruptFile, RemoteFile, UrlRefused, download
 
 FRESH_URL_TRIES = 5
@@ -41,6 +42,8 @@ class Assignment:
     method: dict[str, Any] | None
     train: RemoteFile
     evaluation: RemoteFile
+    # None for rows of one data set.
+    sources: Sources | None
     evaluation_split: str
     evaluation_row_count: int
     # Limits of the evaluation at the end of the run; None where the job sets none.
@@ -78,6 +81,7 @@ class Assignment:
             method=raw.get("method"),
             train=RemoteFile.from_json(raw["data"]["train"], "train.jsonl"),
             evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl"),
+            sources=Sources.from_json(raw["data"]),
             evaluation_split=evaluation["split"],
             evaluation_row_count=evaluation["rows"],
             evaluation_max_rows=asked.get("max_rows"),

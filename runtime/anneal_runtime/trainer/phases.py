@@ -117,6 +117,7 @@ def _prepare_run(
         work_dir,
         checkpoint,
         start,
+        assignment.sources,
     )
     return prepare_run(plan, loaded, note, attempt.ranks)
 

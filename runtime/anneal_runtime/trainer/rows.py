@@ -30,12 +30,20 @@ class EncodedRows:
         self._starts, self._label_counts = [0], array("i")
         self._first_sequences = [0]
         self.cut_count = 0
-        # Rows that were left out because they are too long, and the lines of the first ones.
-        self.dropped_count = 0
-        self._first_dropped: list[int] = []
+        # Places, from 0, of the lines that were left out because they are too long.
+        self._dropped = array("q")
 
     def __len__(self) -> int:
         return len(self._first_sequences) - 1
+
+    @property
+    def dropped_count(self) -> int:
+        return len(self._dropped)
+
+    def of_kept(self, of_lines: list[int]) -> list[int]:
+        """What belongs to each row, from what belongs to each line."""
+        dropped = set(self._dropped)
+        return [value for line, value in enumerate(of_lines) if line not in dropped]
 
     @property
     def sequence_count(self) -> int:
@@ -73,9 +81,7 @@ class EncodedRows:
         added. Raises DataError if a cut leaves nothing to learn: the row would be trained as zeros.
         """
         if row.cut[0] and overlong != "cut":
-            if len(self._first_dropped) < MOST_NAMED:
-                self._first_dropped.append(len(self) + self.dropped_count + 1)
-            self.dropped_count += 1
+            self._dropped.append(len(self) + self.dropped_count)
             return False
         self.cut_count += row.cut[0]
         self.add(*row.sequences)
@@ -87,7 +93,7 @@ class EncodedRows:
         """Raises DataError if no row is left, or if the job refuses rows that are too long."""
         if self.dropped_count and overlong == "refuse":
             more = ", …" if self.dropped_count > MOST_NAMED else ""
-            lines = ", ".join(map(str, self._first_dropped)) + more
+            lines = ", ".join(str(line + 1) for line in self._dropped[:MOST_NAMED]) + more
             raise RowsRefused(
                 f"{self.dropped_count} rows are longer than {max_length} tokens (lines {lines}). Raise max_length, "
                 'split them, or use overlong "cut" or "drop".'
@@ -123,6 +129,12 @@ def read_lines(path: Path, read: Callable[[dict[str, Any]], T]) -> Iterator[T]:
                 yield read(json.loads(line))
             except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise DataError(f"Line {number} of the data cannot be read: {error!r}.") from error
+
+
+def read_sources(path: Path) -> list[int] | None:
+    """The data set of each line; None where lines name none."""
+    sources = list(read_lines(path, lambda raw: raw.get("source")))
+    return None if None in sources else sources
 
 
 def count_rows(path: Path) -> int:
