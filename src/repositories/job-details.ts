@@ -1,4 +1,5 @@
 // Reads the parts of an answer about a job that are not in its row: first start, newest attempt, newest step, data set, place.
+import type { DataSource, PreparedSource } from '../domain/data-sources.ts'
 import type { NameParts } from '../domain/display-name.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastJob } from '../domain/training-estimate.ts'
@@ -34,6 +35,10 @@ export type JobDetails = Pick<
     /** Null before the data is checked. */
     trainRows: number | null
     checkedRows: number | null
+    /** Several data sets; null for one. */
+    sources: DataSource[] | null
+    /** Null before the data is checked, and for one data set. */
+    preparedSources: PreparedSource[] | null
     skipsBadRows: boolean
     /** Null before the data is checked. */
     skippedRows: number | null
@@ -91,8 +96,9 @@ function detailsOf({
   newestCreatedAt,
   newestClaimedAt,
   newestEndedAt,
-  ...job
+  ...columns
 }: Omit<JobDetails, 'newestAttempt'> & NewestColumns): JobDetails {
+  const job = { ...columns, ...(columns.sources && countsOf(columns)) }
   if (newestNumber === null || newestMode === null || newestCreatedAt === null) return { ...job, newestAttempt: null }
   const newestAttempt = {
     number: newestNumber,
@@ -106,6 +112,16 @@ function detailsOf({
   return { ...job, newestAttempt }
 }
 
+/** The report on the first of several data sets does not count the rows of the others. */
+function countsOf({ preparedSources }: Pick<JobDetails, 'preparedSources'>) {
+  const sum = (of: (set: PreparedSource) => number | null) =>
+    preparedSources?.reduce<number | null>((total, set) => {
+      const count = of(set)
+      return total === null || count === null ? null : total + count
+    }, 0) ?? null
+  return { checkedRows: sum(({ rowCount }) => rowCount), estimatedTokens: sum(({ tokens }) => tokens) }
+}
+
 /** A stored step as JSON: the columns that are series, and the series of the method beside them. */
 export const metricOf = (table: string) =>
   `(to_jsonb(${table}) - '{job_id,attempt,at,sequence,series}'::text[]) || coalesce(${table}.series, '{}')`
@@ -116,7 +132,7 @@ const describeJobs: Statement = {
     select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
       j.created_at as "createdAt", j.finished_at as "finishedAt", ${nameColumns()},
       j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'method' as method,
-      j.spec->'metadata' as metadata,
+      j.spec->'metadata' as metadata, j.spec->'sources' as sources, j.prepared_data->'sources' as "preparedSources",
       j.spec->'trackers' as trackers,
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
       coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",

@@ -315,6 +315,8 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   startedAt: null,
   trainRows: null,
   checkedRows: null,
+  sources: null,
+  preparedSources: null,
   skipsBadRows: false,
   skippedRows: null,
   truncatedRows: null,

@@ -6,7 +6,7 @@ import { Facts } from '../ui/facts.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Code } from '../ui/text.tsx'
-import { DatasetLink } from './dataset-link.tsx'
+import { DatasetLink, DatasetLinks } from './dataset-link.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 
 const ModelLink = ({ id, name }: { id: string; name: string }) => (
@@ -22,7 +22,9 @@ export function JobFacts({ job }: { job: Job }) {
   const { gpus, nodes } = job.gpu_config
   const facts: (readonly [string, React.ReactNode])[] = [
     ['Base', job.base_model],
-    ['Data set', <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />],
+    job.datasets
+      ? ['Data sets', <DatasetLinks sets={job.datasets} />]
+      : ['Data set', <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />],
     ...(job.dataset.rows === null ? [] : [['Rows', count(job.dataset.rows)] as const]),
     ['GPUs', gpus === 0 ? 'none: on the processor' : `${gpus} on ${nodes} node(s)`],
     ['Model', job.model_name ? <ModelLink id={job.model_name} name={job.display_name} /> : 'not saved yet'],

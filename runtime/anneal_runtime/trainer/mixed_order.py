@@ -30,9 +30,9 @@ class Sources:
 
 
 class MixedOrder(RowOrder):
-    """Each visit takes a row of the set that is furthest behind its share; of sets that are as far behind, the first. So
-    a set is never more than a row ahead of its weight. The rows of a set come in passes, each in an order of its own. An
-    epoch has as many visits as all sets have rows.
+    """Each visit takes a row of the set that is furthest behind its share; of sets that are as far behind, the first.
+    So a set is never more than a row ahead of its weight. The rows of a set come in passes, each in an order of its
+    own. An epoch has as many visits as all sets have rows.
     """
 
     def __init__(

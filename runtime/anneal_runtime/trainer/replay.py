@@ -95,7 +95,8 @@ def _lines(path: Path) -> list[str]:
 
 def _of_set(row: dict[str, Any]) -> dict[str, Any]:
     """The prepared row, which keeps the name of its data set."""
-    return {**_prepared(row), **{"source": row[name] for name in row if name == "source"}}
+    prepared = _prepared(row)
+    return {**prepared, "source": row["source"]} if "source" in row else prepared
 
 
 def _prepared(row: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ import torch
 from anneal_runtime.row_sequences import NOT_LEARNED, EncodedRow, Row, Sequence, encode_supervised
 from anneal_runtime.tokenization import ChatRefused, TextEncoder
 from anneal_runtime.trainer.failures import DataError, RowsRefused
+from anneal_runtime.trainer.line_names import line_names
 
 ROWS_AT_ONCE = 1000
 # A refusal names so many lines.
@@ -22,10 +23,11 @@ MOST_NAMED = 5
 
 class EncodedRows:
     """Token sequences of many rows in flat arrays. A row has a sequence, a conversation may have several; rows that the
-    run never visits have none.
+    run never visits have none. `path` is the file of the rows, for messages that name its lines.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
         self._tokens, self._labels = array("i"), array("i")
         self._starts, self._label_counts = [0], array("i")
         self._first_sequences = [0]
@@ -86,22 +88,26 @@ class EncodedRows:
         self.cut_count += row.cut[0]
         self.add(*row.sequences)
         if not row.is_learned:
-            raise DataError(f"Row {len(self)} of the data to train on has no token to learn. Raise max_length.")
+            place = self._names([len(self) - 1 + self.dropped_count])
+            raise DataError(f"No token is left to learn of the row in {place}. Raise max_length.")
         return True
 
     def check_dropped(self, max_length: int, overlong: str) -> None:
         """Raises DataError if no row is left, or if the job refuses rows that are too long."""
         if self.dropped_count and overlong == "refuse":
             more = ", …" if self.dropped_count > MOST_NAMED else ""
-            lines = ", ".join(str(line + 1) for line in self._dropped[:MOST_NAMED]) + more
+            places = self._names(self._dropped[:MOST_NAMED]) + more
             raise RowsRefused(
-                f"{self.dropped_count} rows are longer than {max_length} tokens (lines {lines}). Raise max_length, "
+                f"{self.dropped_count} rows are longer than {max_length} tokens ({places}). Raise max_length, "
                 'split them, or use overlong "cut" or "drop".'
             )
         if len(self) == 0:
             raise DataError(
                 f"Every row of the data is longer than {max_length} tokens. Raise max_length, or shorten them."
             )
+
+    def _names(self, places: Collection[int]) -> str:
+        return line_names(self._path or Path(), places)
 
     def _part(self, values: array[int], sequence: int) -> torch.Tensor:
         return torch.tensor(values[self._starts[sequence] : self._starts[sequence + 1]], dtype=torch.long)
@@ -133,8 +139,12 @@ def read_lines(path: Path, read: Callable[[dict[str, Any]], T]) -> Iterator[T]:
 
 def read_sources(path: Path) -> list[int] | None:
     """The data set of each line; None where lines name none."""
-    sources = list(read_lines(path, lambda raw: raw.get("source")))
-    return None if None in sources else sources
+    sources: list[int] = []
+    for source in read_lines(path, lambda raw: raw.get("source")):
+        if source is None:
+            return None
+        sources.append(source)
+    return sources
 
 
 def count_rows(path: Path) -> int:
@@ -152,7 +162,7 @@ def encode_rows(
     train_on: str = "answers",
 ) -> EncodedRows:
     """`visited` None means all rows. Raises DataError when nothing of a row, or no row, is left to learn."""
-    encoded, chunk = EncodedRows(), list[Row]()
+    encoded, chunk = EncodedRows(path), list[Row]()
 
     def encode_chunk() -> None:
         with chats_of_data():

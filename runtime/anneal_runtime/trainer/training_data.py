@@ -131,6 +131,7 @@ def _all_rows(path: Path, encoder: TextEncoder, method: Method, max_length: int,
         max_length,
         overlong=overlong,
         learns_chosen_prompt=method.learns_chosen_prompt,
+        path=path,
     )
     return DataRows(rows, max_length, is_good)
 

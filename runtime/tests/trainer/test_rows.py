@@ -182,5 +182,5 @@ def test_train_on_says_what_of_a_row_is_learned(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_row_without_a_token_to_learn_is_a_data_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Row 1 of the data to train on has no token to learn"):
+    with pytest.raises(DataError, match="No token is left to learn of the row in line 1"):
         encode(tmp_path, [("", "a")], max_length=1)

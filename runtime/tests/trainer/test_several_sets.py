@@ -1,5 +1,6 @@
 """A run over several data sets: its order, its held-out figures of each set, and that a resume changes nothing."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,9 @@ def test_the_row_of_a_visit_is_a_pure_function_of_the_seed_and_its_number() -> N
     assert [row < 7 for row in visits(other, 9)] == [row < 7 for row in visits(forwards, 9)]
 
 
-@pytest.mark.parametrize(("sizes", "weights"), [([50, 200], [3, 1]), ([5, 90, 30], [0.1, 0.2, 5]), ([9, 9], [1e300, 2e300])])
+@pytest.mark.parametrize(
+    ("sizes", "weights"), [([50, 200], [3, 1]), ([5, 90, 30], [0.1, 0.2, 5]), ([9, 9], [1e300, 2e300])]
+)
 def test_each_set_has_its_share_of_any_first_visits_and_passes_of_its_own(
     sizes: list[int], weights: list[float]
 ) -> None:
@@ -78,6 +81,18 @@ def test_the_visited_rows_are_those_of_all_steps() -> None:
 def test_steps_of_one_batch_see_the_same_rows() -> None:
     order, plain = mixed([4, 50], [1, 2], 5, updates_per_batch=3), mixed([4, 50], [1, 2], 5)
     assert [order.rows_of(step) for step in range(9)] == [plain.rows_of(step // 3) for step in range(9)]
+
+
+@pytest.mark.parametrize(("name", "named"), [([], "lines 6, 4, 41"), (["a"], "a, line 6; a, line 4; a, line 41")])
+def test_refused_rows_are_named_by_the_lines_of_their_own_files(name: list[str], named: str, tmp_path: Path) -> None:
+    """Rows 1 and 2 are of one pair, and the lines between 4 and 40 are left out or set aside."""
+    runs = [[0, 5], [1, 6], [2, 6], [3, 4], [4, 40]]
+    (tmp_path / "train.lines").write_text("".join(f"{json.dumps([*run, *name])}\n" for run in runs))
+    rows: list[dict[str, Any]] = make_rows(6)
+    for number in (1, 2, 3, 5):
+        rows[number] = {"input": "a " * 200, "output": "b"}
+    with pytest.raises(DataError, match=rf"^4 rows are longer than 100 tokens \({named}\)"):
+        train(tmp_path, rows, None, overlong="refuse", max_length=100)
 
 
 METHODS = {"supervised": None, "dpo": {"type": "dpo"}, "kto": {"type": "kto"}}

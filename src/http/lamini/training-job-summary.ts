@@ -1,4 +1,5 @@
 // Shapes what the services tell of a job for the wire.
+import type { DataSource, PreparedSource } from '../../domain/data-sources.ts'
 import { datasetDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
@@ -57,6 +58,7 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       truncated_rows: job.truncatedRows,
       tokens: job.estimatedTokens,
     },
+    ...(job.sources && { datasets: setsOnWire(job.sources, job.preparedSources) }),
     skip_bad_rows: job.skipsBadRows,
     skipped_rows: job.skippedRows,
     attempts: {
@@ -71,6 +73,15 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     integrations: (job.trackers ?? []).map(shownIntegration),
   }
 }
+
+const setsOnWire = (sources: readonly DataSource[], prepared: readonly PreparedSource[] | null) =>
+  sources.map(({ datasetId, weight }, index) => ({
+    dataset_id: datasetId,
+    weight,
+    rows: prepared?.[index]?.rowCount ?? null,
+    train_rows: prepared?.[index]?.trainRows ?? null,
+    held_out_rows: prepared?.[index]?.heldOutRows ?? null,
+  }))
 
 const newestAttemptOf = ({ newestAttempt }: DescribedJob) =>
   newestAttempt && {

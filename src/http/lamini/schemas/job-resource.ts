@@ -112,7 +112,19 @@ const resource = {
           'Of all rows, from a sample; null until the check, or without the tokenizer of the model on the server',
         ),
     })
-    .describe('The data set of the job'),
+    .describe('The data of the job. Of several data sets the id is that of the first, and the counts are of all'),
+  datasets: z
+    .array(
+      z.object({
+        dataset_id: z.string().describe('The id of the data set'),
+        weight: z.number().describe('How often its rows are visited, beside the weights of the others'),
+        rows: z.int().nullable().describe('Rows of the data set; null until it is checked'),
+        train_rows: z.int().nullable().describe('Rows of it that are trained on; null until it is checked'),
+        held_out_rows: z.int().nullable().describe('Rows of it that are set aside for the evaluation'),
+      }),
+    )
+    .optional()
+    .describe('The data sets of a job that trains on several; absent for one'),
   skip_bad_rows: z.boolean().describe('Whether the job leaves out bad rows'),
   skipped_rows: z
     .int()
