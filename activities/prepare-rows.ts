@@ -65,8 +65,9 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if (!isKept) await prepare(job, signal)
   }
 
-  const currentColumns = (job: TrainingJob) =>
-    Promise.all(sourcesOf(job).map(({ dataKey }) => columnsOfKey(database, dataKey)))
+  function currentColumns(job: TrainingJob) {
+    return Promise.all(sourcesOf(job).map(({ dataKey }) => columnsOfKey(database, dataKey)))
+  }
 
   /** Rows that another job on the same bytes has prepared. @throws ApplicationFailure when those bytes are known to be bad */
   async function findShared(

@@ -15,6 +15,7 @@ import { methodNameOf } from '../domain/training-method.ts'
 import type { Storage } from '../storage/storage.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
+import type { DatasetRow } from './dataset-row.ts'
 import { createJudgementCount } from './judgement-count.ts'
 import { createFormCount, createSystemMessageVote } from './learned-form.ts'
 import { createEvaluationSelection, selectedOf } from './select-evaluation-rows.ts'
@@ -122,7 +123,7 @@ async function checkSources(work: Work, { sources, spec, settings: { tokenizers 
     reports,
     selected: () => selectedOf(selections),
     /** Takes each row once more, for the system message. */
-    confirm: systemMessages.confirm,
+    confirm: (row: DatasetRow) => systemMessages.confirm(row),
     learned() {
       const form = forms.form()
       return form && { form, systemMessage: systemMessages.winner() }

@@ -54,7 +54,7 @@ suite('a job over several data sets', () => {
     const [a = NaN, b = NaN] = ['a', 'b'].map((name) => last.series?.[`valid_loss/${name}`])
     assert.ok(Math.abs((last.valid_loss ?? NaN) - (3 * a + b) / 4) < 1e-6, JSON.stringify(last))
 
-    const { data_sets: listed } = await api.get<{ data_sets: { dataset_id: string; job_ids: number[] }[] }>('/v1/data')
+    const { datasets: listed } = await api.get<{ datasets: { dataset_id: string; job_ids: number[] }[] }>('/v1/data')
     assert.deepEqual(
       listed.map(({ dataset_id, job_ids }) => [dataset_id, job_ids]),
       [

@@ -100,7 +100,9 @@ export const StepsRequest = z.object({
           .refine((named) => Object.keys(named).length <= 64, 'must have at most 64 names')
           .optional()
           .transform((named) => named && measuredSeries(named))
-          .describe('Figures that only some methods have, by their names in TRL, and those of each of several data sets'),
+          .describe(
+            'Figures that only some methods have, by their names in TRL, and those of each of several data sets',
+          ),
       }),
     )
     .max(1000),
