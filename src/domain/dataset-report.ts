@@ -15,6 +15,8 @@ export type TokenLengths = {
   output: LengthPercentiles
   /** The tokens of all good rows, from the sample's mean. */
   estimatedTotal: number
+  /** Those of them that a training learns, by what it learns. Absent in reports of older releases. */
+  estimatedLearned?: { answers: number; lastAnswer: number }
   /** Rows of the sample by the tokens of input and output together. */
   histogram: TokenBucket[]
 }

@@ -10,6 +10,7 @@ import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
 import type { MethodName } from './method-table.ts'
+import type { RowCounts } from './row-tokens.ts'
 import type { TrainingMethod } from './training-method.ts'
 import { isResumable, type AttemptPhase, type TrainingJobStatus } from './training-job-status.ts'
 
@@ -166,6 +167,8 @@ export type Attempt = {
   savedAt: Date | null
   /** Training rows that were longer than max_length. */
   truncatedRows: number | null
+  /** Null until the trainer has counted its rows. */
+  rowCounts: RowCounts | null
   reportedCause: string | null
   cause: AttemptCause | null
   exitCode: number | null

@@ -3,6 +3,7 @@ import type { DataSource, PreparedSource } from '../domain/data-sources.ts'
 import type { NameParts } from '../domain/display-name.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastJob } from '../domain/training-estimate.ts'
+import type { RowCounts } from '../domain/row-tokens.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { TrackerRequest } from '../domain/tracker.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
@@ -44,6 +45,8 @@ export type JobDetails = Pick<
     skippedRows: number | null
     /** Training rows that were longer than max_length. Null before the trainer has counted them. */
     truncatedRows: number | null
+    /** Null before the trainer has counted them. */
+    rowCounts: RowCounts | null
     estimatedTokens: number | null
     newestAttempt: NewestAttempt | null
     lastStep: MetricRow | null
@@ -144,6 +147,8 @@ const describeJobs: Statement = {
         then (v.report->'tokenLength'->>'estimatedTotal')::float8 end as "estimatedTokens",
       (select truncated_rows from attempts where job_id = j.id and truncated_rows is not null order by number desc limit 1)
         as "truncatedRows",
+      (select row_counts from attempts where job_id = j.id and row_counts is not null order by number desc limit 1)
+        as "rowCounts",
       (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",
       (select coalesce(sum(extract(epoch from coalesce(ended_at, now()) - claimed_at)), 0)::float8 from attempts
         where job_id = j.id and claimed_at is not null) as "trainingSeconds",

@@ -320,6 +320,7 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   skipsBadRows: false,
   skippedRows: null,
   truncatedRows: null,
+  rowCounts: null,
   estimatedTokens: null,
   newestAttempt: null,
   lastStep: null,

@@ -46,7 +46,7 @@ def encode_answer_rows(
     own. With `learns_chosen_prompt` the first sequence teaches the prompt, too. `path` is the file of the rows, for
     messages. Raises DataError without any row.
     """
-    encoded, judgements = EncodedRows(path), list[bool]()
+    encoded, judgements = EncodedRows(path, encoder.tokenizer.eos_token_id), list[bool]()
     while chunk := list(islice(rows, ROWS_AT_ONCE)):
         with chats_of_data():
             whole = encode_answers(encoder, chunk, max_length, learns_chosen_prompt=learns_chosen_prompt)

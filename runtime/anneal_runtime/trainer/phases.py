@@ -63,7 +63,7 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
     """The tuned model, over the base as model servers load it."""
     reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
     run = _prepare_run(attempt, assignment, loaded, origin, reporter.note)
-    reporter.truncated_rows(run.data.rows.cut_count)
+    reporter.row_counts(run.data.rows.counts())
     reporter.phase("TRAINING MODEL")
     uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
     with termination.deferred():

@@ -23,11 +23,13 @@ MOST_NAMED = 5
 
 class EncodedRows:
     """Token sequences of many rows in flat arrays. A row has a sequence, a conversation may have several; rows that the
-    run never visits have none. `path` is the file of the rows, for messages that name its lines.
+    run never visits have none. `path` is the file of the rows, for messages that name its lines, and `end` the end
+    token of the model.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None = None, end: int | None = None) -> None:
+        self._path, self._end = path, end
+        self._without_end_count = self._unvisited_count = 0
         self._tokens, self._labels = array("i"), array("i")
         self._starts, self._label_counts = [0], array("i")
         self._first_sequences = [0]
@@ -57,6 +59,18 @@ class EncodedRows:
     def length(self, sequence: int) -> int:
         return self._starts[sequence + 1] - self._starts[sequence]
 
+    def counts(self) -> dict[str, int | bool]:
+        """What the run learns of the file, for the job. Rows that it never visits are not counted."""
+        return {
+            "rows": len(self) - self._unvisited_count + self.dropped_count,
+            "tokens": len(self._tokens),
+            "learned": sum(self._label_counts),
+            "cut": self.cut_count,
+            "dropped": self.dropped_count,
+            "without_end": self._without_end_count,
+            "complete": self._unvisited_count == 0,
+        }
+
     def longest(self) -> int:
         return max((self.length(sequence) for sequence in range(len(self._label_counts))), default=0)
 
@@ -78,6 +92,11 @@ class EncodedRows:
             self._label_counts.append(sum(label != NOT_LEARNED for label in labels))
         self._first_sequences.append(len(self._label_counts))
 
+    def leave(self) -> None:
+        """Adds a row that the run never visits."""
+        self._unvisited_count += 1
+        self.add()
+
     def take(self, row: EncodedRow, overlong: str) -> bool:
         """Adds a row; False if it is too long and left out. Then no row keeps its place: a run visits those that were
         added. Raises DataError if a cut leaves nothing to learn: the row would be trained as zeros.
@@ -86,6 +105,7 @@ class EncodedRows:
             self._dropped.append(len(self) + self.dropped_count)
             return False
         self.cut_count += row.cut[0]
+        self._without_end_count += not row.has_ends(self._end)
         self.add(*row.sequences)
         if not row.is_learned:
             place = self._names([len(self) - 1 + self.dropped_count])
@@ -162,7 +182,7 @@ def encode_rows(
     train_on: str = "answers",
 ) -> EncodedRows:
     """`visited` None means all rows. Raises DataError when nothing of a row, or no row, is left to learn."""
-    encoded, chunk = EncodedRows(path), list[Row]()
+    encoded, chunk = EncodedRows(path, encoder.tokenizer.eos_token_id), list[Row]()
 
     def encode_chunk() -> None:
         with chats_of_data():
@@ -176,7 +196,7 @@ def encode_rows(
             chunk.append(row)
         else:
             encode_chunk()
-            encoded.add()
+            encoded.leave()
         if len(chunk) == ROWS_AT_ONCE:
             encode_chunk()
     encode_chunk()

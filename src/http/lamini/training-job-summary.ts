@@ -5,6 +5,7 @@ import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
 import { costMicros } from '../../domain/prices.ts'
 import { defaultedHyperparameters, shownMethod } from '../../domain/training-method.ts'
+import type { RowCounts } from '../../domain/row-tokens.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
@@ -57,6 +58,7 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       train_rows: job.trainRows,
       truncated_rows: job.truncatedRows,
       tokens: job.estimatedTokens,
+      counted: job.rowCounts && countsOnWire(job.rowCounts),
     },
     ...(job.sources && { datasets: setsOnWire(job.sources, job.preparedSources) }),
     skip_bad_rows: job.skipsBadRows,
@@ -73,6 +75,12 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     integrations: (job.trackers ?? []).map(shownIntegration),
   }
 }
+
+const countsOnWire = ({ withoutEnd, isWhole, ...counts }: RowCounts) => ({
+  ...counts,
+  without_end: withoutEnd,
+  complete: isWhole,
+})
 
 const setsOnWire = (sources: readonly DataSource[], prepared: readonly PreparedSource[] | null) =>
   sources.map(({ datasetId, weight }, index) => ({

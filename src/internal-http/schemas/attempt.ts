@@ -124,9 +124,24 @@ export const EvaluationRequest = z.object({
   ),
 })
 
+const Counted = z.int().min(0)
+
+const RowCounts = z
+  .object({
+    rows: Counted,
+    tokens: Counted,
+    learned: Counted,
+    cut: Counted,
+    dropped: Counted,
+    without_end: Counted,
+    complete: z.boolean(),
+  })
+  .transform(({ without_end: withoutEnd, complete: isWhole, ...counts }) => ({ ...counts, withoutEnd, isWhole }))
+
 export const NotesRequest = z.object({
   notes: z.array(z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/), message: writtenText(2000) })).max(100),
   truncated_rows: measured(z.int32().min(0)),
+  row_counts: RowCounts.optional(),
 })
 
 export const FailureRequest = z.object({

@@ -5,7 +5,7 @@ import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut, totalSteps } from '../../domain/training-args.ts'
-import { methodNameOf } from '../../domain/training-method.ts'
+import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
@@ -22,6 +22,10 @@ export type TrainingEstimate = {
   skippedRows: number | null
   /** Their tokens, from a sample; null without the model's tokenizer. */
   tokens: number | null
+  /** Those that the job learns in one pass, from the same sample. */
+  learnedTokens: number | null
+  /** Rows of the sample. */
+  countedRows: number
   steps: number
   epochs: number
   seconds: Estimate | null
@@ -71,6 +75,7 @@ export async function estimateTrainingJob({
     nodes: gpuConfig.nodes ?? 1,
     baseModel: entry,
   })
+  const isCounted = reports.every(({ tokenLength }) => tokenLength?.tokenizer === entry.name)
   const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, limit: pastJobs })
   const ofRows = reports.flatMap((report) => [...formWarnings(learned, report), ...asList(skippedNote(report))])
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
@@ -79,10 +84,9 @@ export async function estimateTrainingJob({
     rows: total(reports, (report) => report.rowCount),
     skippedRows: isSkipping ? total(reports, (report) => report.badRowCount) : null,
     // Another model's tokenizer makes twice or half as many of the same text. It still compares this data with past data.
-    tokens:
-      tokensPerRow === null || reports.some(({ tokenLength }) => tokenLength?.tokenizer !== entry.name)
-        ? null
-        : Math.round(tokensPerRow * rowCount),
+    tokens: tokensPerRow === null || !isCounted ? null : Math.round(tokensPerRow * rowCount),
+    learnedTokens: isCounted ? learnedOf(reports, method) : null,
+    countedRows: isCounted ? total(reports, ({ tokenLength }) => tokenLength?.sampledRows ?? 0) : 0,
     steps,
     epochs,
     seconds,
@@ -110,6 +114,16 @@ function formWarnings(learned: Learned | null, { form }: DatasetReport): string[
   return [
     `The model to continue from learned ${learned.form}, and most rows of this data set are ${form}: the new model answers best in the form of the new rows.`,
   ]
+}
+
+/** Null where a report is of an older release. Texts have no answers: all of them is learned. */
+function learnedOf(reports: readonly DatasetReport[], method: TrainingMethod | null): number | null {
+  const trainOn = method?.type === 'supervised' ? method.hyperparameters['train_on'] : 'answers'
+  const counts = reports.map(({ tokenLength }) => {
+    if (trainOn === 'everything') return tokenLength?.estimatedTotal
+    return tokenLength?.estimatedLearned?.[trainOn === 'last_answer' ? 'lastAnswer' : 'answers']
+  })
+  return counts.includes(undefined) ? null : total(counts, (count) => count ?? 0)
 }
 
 const asList = (sentence: string | null) => (sentence === null ? [] : [sentence])

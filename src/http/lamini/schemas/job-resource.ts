@@ -4,6 +4,7 @@ import { ShownMethod } from '../../../domain/training-method.ts'
 import { attemptPhases } from '../../../domain/training-job-status.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { ShownIntegration } from './integrations.ts'
+import { PreviewTotals } from './row-tokens.ts'
 import { Status, Time } from './training-job.ts'
 
 const Args = z.record(z.string(), z.unknown())
@@ -110,6 +111,17 @@ const resource = {
         .nullable()
         .describe(
           'Of all rows, from a sample; null until the check, or without the tokenizer of the model on the server',
+        ),
+      counted: PreviewTotals.omit({ bad: true, complete: true })
+        .extend({
+          rows: z.int().describe('Training rows that were counted'),
+          complete: z
+            .boolean()
+            .describe('Whether all training rows were counted. A run that visits a part of them counts that part'),
+        })
+        .nullable()
+        .describe(
+          'What the trainer has counted with the tokenizer of the model, each row once. Null until it has, before its first step',
         ),
     })
     .describe('The data of the job. Of several data sets the id is that of the first, and the counts are of all'),

@@ -207,6 +207,15 @@ const DryRun = named(
       .int()
       .nullable()
       .describe('Of all rows, from a sample, by the tokenizer of the model; null when it is not on the server'),
+    learned_tokens: z
+      .int()
+      .nullable()
+      .describe('Those of them that one pass learns, before rows are cut; null when tokens is, or for an old check'),
+    counted_rows: z
+      .int()
+      .describe(
+        'Rows of that sample: at most 1,000 of each data set, and 500,000 characters. The job counts its rows before its first step (dataset.counted)',
+      ),
     steps: z.int().describe('Steps of the run'),
     epochs: z.number().describe('Passes over the training rows'),
     estimated_seconds: Range.describe(
