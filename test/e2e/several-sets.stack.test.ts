@@ -5,6 +5,10 @@ import { openAccount } from '../support/stack.ts'
 
 type Metric = { step: number; valid_loss: number | null; series?: Record<string, number> }
 type Sets = { dataset_id: string; weight: number; rows: number; train_rows: number; held_out_rows: number }[]
+type Shown = {
+  datasets: Sets
+  dataset: { rows: number; counted: { rows: number; learned: number; complete: boolean } }
+}
 type Refusal = { detail: string; errors?: { path: string }[] }
 
 const rowsOf = (name: string, count: number) =>
@@ -42,12 +46,15 @@ suite('a job over several data sets', () => {
       ],
     )
     const id = await api.train(body)
-    const job = (await api.untilStatus(id, 'COMPLETED')) as unknown as { datasets: Sets; dataset: { rows: number } }
+    const job = (await api.untilStatus(id, 'COMPLETED')) as unknown as Shown
     assert.deepEqual(job.datasets, [
       { dataset_id: 'a', weight: 3, rows: 160, train_rows: 152, held_out_rows: 8 },
       { dataset_id: 'b', weight: 1, rows: 80, train_rows: 76, held_out_rows: 4 },
     ])
     assert.equal(job.dataset.rows, 240)
+    const { rows, learned, complete } = job.dataset.counted
+    // The run visits 60 rows of a, and 20 of b.
+    assert.deepEqual([rows, complete, learned > rows], [80, false, true])
     const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
     const last = metrics.at(-1) ?? assert.fail()
     assert.deepEqual([last.step, last.series?.['epoch/a'], last.series?.['epoch/b']], [20, 60 / 152, 20 / 76])

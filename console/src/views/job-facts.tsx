@@ -15,6 +15,12 @@ const ModelLink = ({ id, name }: { id: string; name: string }) => (
   </Link>
 )
 
+type Counted = NonNullable<Job['dataset']['counted']>
+
+/** The rows that are cut or left out are told by events, too. */
+const learnedText = ({ rows, tokens, learned, complete }: Counted) =>
+  `${count(learned)} of ${count(tokens)} tokens of ${complete ? 'all' : 'the visited'} ${count(rows)} training rows`
+
 export function JobFacts({ job }: { job: Job }) {
   const report = useQuery(reportQuery(job.dataset_id))
   const defaults = new Set(job.finetune_args_defaults ?? [])
@@ -26,6 +32,7 @@ export function JobFacts({ job }: { job: Job }) {
       ? ['Data sets', <DatasetLinks sets={job.datasets} />]
       : ['Data set', <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />],
     ...(job.dataset.rows === null ? [] : [['Rows', count(job.dataset.rows)] as const]),
+    ...(job.dataset.counted ? [['Learned', learnedText(job.dataset.counted)] as const] : []),
     ['GPUs', gpus === 0 ? 'none: on the processor' : `${gpus} on ${nodes} node(s)`],
     ['Model', job.model_name ? <ModelLink id={job.model_name} name={job.display_name} /> : 'not saved yet'],
     ...(job.model_name ? [['Id of the model', <code>{job.model_name}</code>] as const] : []),

@@ -68,6 +68,7 @@ def test_a_long_answer_keeps_its_start_and_half_of_the_prompt(tmp_path: Path) ->
 def test_rows_that_the_run_never_visits_are_not_encoded(tmp_path: Path) -> None:
     rows = encode(tmp_path, [("a", "b")] * 5, visited={1, 3})
     assert [len(rows.sequences([index])) for index in range(5)] == [0, 1, 0, 1, 0]
+    assert (rows.counts()["rows"], rows.counts()["complete"]) == (2, False)
 
 
 def test_nothing_to_learn_is_a_data_error(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ export function describeEstimate({ rows, tokens, learned_tokens, steps, epochs, 
   const facts = [
     ['rows', String(rows)],
     ['tokens', tokens === null ? null : `about ${tokens}`],
-    ['learned', learned_tokens === null ? null : `about ${learned_tokens} tokens in a pass`],
+    ['learned', typeof learned_tokens !== 'number' ? null : `about ${learned_tokens} tokens in a pass`],
     ['steps', `${steps}, ${Number(epochs.toFixed(2))} passes over the rows`],
     ['time', rangeText(rest.estimated_seconds)],
     ['GPU time', rest.estimated_gpu_seconds?.high ? rangeText(rest.estimated_gpu_seconds) : null],
