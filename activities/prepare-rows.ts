@@ -3,13 +3,15 @@ import { ApplicationFailure } from '@temporalio/activity'
 import {
   isReadOf,
   skippedNote,
+  trainingDataName,
   trainingDataProblem,
   unreadNote,
   type Columns,
   type DatasetReport,
 } from '../src/domain/dataset-report.ts'
+import { sourcesOf, type NamedReport } from '../src/domain/data-sources.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
-import type { PreparedData, TrainingJob } from '../src/domain/training-job.ts'
+import { preparedFiles, type PreparedData, type TrainingJob } from '../src/domain/training-job.ts'
 import { methodNameOf } from '../src/domain/training-method.ts'
 import { allExist } from './artifact-files.ts'
 import { columnsOfKey } from './columns-of-key.ts'
@@ -34,8 +36,7 @@ export type PrepareRows = ReturnType<typeof createRowPreparation>
 
 export function createRowPreparation({ database, datasets, storage, settings }: PrepareDependencies) {
   const places = createPreparationPlaces()
-  const isStored = ({ train, evaluation, skipped }: PreparedData) =>
-    allExist(storage, [train, evaluation, ...(skipped ? [skipped] : [])])
+  const isStored = (prepared: PreparedData) => allExist(storage, preparedFiles(prepared))
 
   /**
    * Runs once per job: a resume trains on the same bytes. Missing rows are made again from the upload, if it is unchanged.
@@ -49,8 +50,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
   async function prepare(job: TrainingJob, signal: AbortSignal): Promise<void> {
     const before = job.preparedData
     // A resume reads what the job has read, whatever the data set names by now.
-    const columns = before ? (before.columns ?? null) : await columnsOfKey(database, job.spec.dataKey)
-    const found = (await findShared(job, columns)) ?? (await check(job, columns, signal))
+    const columns = before ? columnsIn(before) : await currentColumns(job)
+    const found = (await findShared(job, columns[0] ?? null)) ?? (await check(job, columns, signal))
     if (before && !isSame(before, found.prepared))
       throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
     const isKept = await database.transaction(async (tx) => {
@@ -64,12 +65,16 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if (!isKept) await prepare(job, signal)
   }
 
+  function currentColumns(job: TrainingJob) {
+    return Promise.all(sourcesOf(job).map(({ dataKey }) => columnsOfKey(database, dataKey)))
+  }
+
   /** Rows that another job on the same bytes has prepared. @throws ApplicationFailure when those bytes are known to be bad */
   async function findShared(
     { id, datasetVersionId, spec }: TrainingJob,
     columns: Columns | null,
   ): Promise<Found | null> {
-    const upload = await storage.stat(spec.dataKey)
+    const upload = spec.sources ? null : await storage.stat(spec.dataKey)
     if (!upload) return null
     const now = { etag: upload.etag, columns, method: methodNameOf(spec) }
     const known = await database.datasets.report(datasetVersionId)
@@ -88,43 +93,49 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     // Without the report nobody could tell the job which rows it leaves out.
     if (prepared.skipped && !(isSkipping && report)) return null
     return (await isStored(shared.prepared))
-      ? { ...shared, notes: notesOf({ report, evaluation: null, isSkipping }) }
+      ? { ...shared, notes: notesOf({ reports: report ? [report] : [], evaluation: null, isSkipping }) }
       : null
   }
 
-  async function check(
-    { id: jobId, accountId, spec, datasetVersionId }: TrainingJob,
-    columns: Columns | null,
-    signal: AbortSignal,
-  ): Promise<Found> {
+  async function check(job: TrainingJob, columns: (Columns | null)[], signal: AbortSignal): Promise<Found> {
+    const { id: jobId, accountId, spec } = job
     if ((await database.accounts.storedBytes(accountId)) >= settings.maxStoredBytes)
       throw ApplicationFailure.nonRetryable(storageFull(settings.maxStoredBytes), 'DatasetInvalid')
     try {
       const { evaluationKey } = spec
       const evaluationColumns = evaluationKey === null ? null : await columnsOfKey(database, evaluationKey)
       const data = { jobId, accountId, spec, columns, evaluationColumns }
-      const { prepared, report, evaluation } = await datasets.prepare(data, signal)
-      await database.datasets.saveReport(datasetVersionId, report)
+      const { prepared, reports, evaluation } = await datasets.prepare(data, signal)
+      for (const report of reports) await saveReport(job, report)
       const isSkipping = spec.skipBadRows ?? false
-      return { prepared, owner: jobId, notes: notesOf({ report, evaluation, isSkipping }) }
+      return { prepared, owner: jobId, notes: notesOf({ reports, evaluation, isSkipping }) }
     } catch (error) {
       if (!isInvalid(error)) throw error
-      if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
+      if (error.report) await saveReport(job, error.report)
       throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
     }
   }
+
+  /** Keeps the report with the version of the data set that it is on. */
+  async function saveReport({ spec, datasetVersionId }: TrainingJob, { set, ...report }: NamedReport) {
+    const source = spec.sources?.find(({ datasetId }) => datasetId === set)
+    await database.datasets.saveReport(source?.versionId ?? datasetVersionId, report)
+  }
 }
 
-type Checked = { report: DatasetReport | null; evaluation: DatasetReport | null; isSkipping: boolean }
+const columnsIn = ({ sources, columns }: PreparedData): (Columns | null)[] =>
+  (sources ?? [{ columns }]).map((read) => read.columns ?? null)
 
-function notesOf({ report, evaluation, isSkipping }: Checked): Note[] {
+type Checked = { reports: readonly NamedReport[]; evaluation: DatasetReport | null; isSkipping: boolean }
+
+function notesOf({ reports, evaluation, isSkipping }: Checked): Note[] {
   const unread = [
-    report && unreadNote('training data', report),
+    ...reports.map((report) => unreadNote(trainingDataName(report), report)),
     evaluation && unreadNote('evaluation data', evaluation),
   ]
-  const skipped = report && isSkipping ? skippedNote(report) : null
+  const skipped = isSkipping ? reports.map((report) => skippedNote(report)) : []
   return [
-    ...(skipped === null ? [] : [{ reason: 'rows_skipped' as const, message: skipped }]),
+    ...skipped.flatMap((message) => (message === null ? [] : [{ reason: 'rows_skipped' as const, message }])),
     ...unread.flatMap((message) => (message === null ? [] : [{ reason: 'fields_not_read' as const, message }])),
   ]
 }
@@ -135,5 +146,5 @@ const isSame = (a: PreparedData, b: PreparedData) =>
   a.train.sha256 === b.train.sha256 && a.evaluation.sha256 === b.evaluation.sha256
 
 /** Recognised by name, because activities import only types. */
-const isInvalid = (error: unknown): error is Error & { report?: DatasetReport } =>
+const isInvalid = (error: unknown): error is Error & { report?: NamedReport } =>
   error instanceof Error && error.name === 'DatasetInvalidError'

@@ -67,8 +67,9 @@ class InternalApi:
     def report_notes(self, notes: list[dict[str, str]]) -> None:
         self.call("notes", {"notes": notes})
 
-    def report_truncated_rows(self, count: int) -> None:
-        self.call("notes", {"notes": [], "truncated_rows": count})
+    def report_row_counts(self, counts: dict[str, int | bool]) -> None:
+        """An older service knows the number of rows that are cut."""
+        self.call("notes", {"notes": [], "truncated_rows": counts["cut"], "row_counts": counts})
 
     def report_failure(self, cause: str, message: str) -> None:
         """Best effort: the exit code alone is enough for Anneal to go on."""

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from anneal_runtime.row_sequences import NOT_LEARNED, AnswerRow, Row, Sequence, encode_answers, encode_supervised
+from anneal_runtime.row_sequences import (
+    NOT_LEARNED,
+    AnswerRow,
+    Row,
+    Sequence,
+    encode_answers,
+    encode_supervised,
+    ends_with,
+)
 from anneal_runtime.tokenization import ChatRefused, TextEncoder, token_texts
 from anneal_runtime.trainer.method import Method
 
@@ -85,7 +93,7 @@ class Preview:
             "learned": sum(label != NOT_LEARNED for label in labels),
             "truncated": is_cut,
             "dropped": is_dropped,
-            "ended": end is None or tokens[-1:] == [end],
+            "ended": ends_with(tokens, end),
         }
         return {**counts, "shown": self._shown(encoder, tokens, labels)} if self.rows_left > 0 else counts
 

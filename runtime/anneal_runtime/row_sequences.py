@@ -74,6 +74,15 @@ class EncodedRow:
     def is_learned(self) -> bool:
         return any(label != NOT_LEARNED for _, labels in self.sequences for label in labels)
 
+    def has_ends(self, end: int | None) -> bool:
+        """Whether no sequence has lost its end token to a cut."""
+        return all(ends_with(tokens, end) for tokens, _ in self.sequences)
+
+
+def ends_with(tokens: list[int], end: int | None) -> bool:
+    """`end` is None for a model without an end token."""
+    return end is None or tokens[-1:] == [end]
+
 
 def encode_supervised(encoder: TextEncoder, rows: list[Row], max_length: int, train_on: str) -> list[EncodedRow]:
     """`train_on`: "answers", "last_answer" or "everything". Raises ChatRefused."""

@@ -5,7 +5,7 @@ import { describeEstimate, type TrainAnswer } from './remote/estimate.ts'
 import { describePreview } from './remote/preview.ts'
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
-import { fileText, idOption, uploadFile } from './remote/upload-file.ts'
+import { fileText, uploadFile } from './remote/upload-file.ts'
 import { offeredMethods, trainingMethods, type MethodName } from '../domain/method-table.ts'
 import { UsageError } from './usage-error.ts'
 import type { Values } from './command.ts'
@@ -14,7 +14,11 @@ const methods = offeredMethods.join(', ')
 
 const options = {
   model: { value: 'NAME', says: 'a base model, or a tuned model to train further', required: true },
-  dataset: idOption,
+  dataset: {
+    value: 'ID[:WEIGHT]',
+    says: "with FILE, the id of its data set (default: the file's name and a hash of its content); else a data set of the service. Several of them are mixed by their weights (default 1)",
+    multiple: true,
+  },
   set: {
     value: 'NAME=VALUE',
     says: 'an argument of the run, such as max_steps=200, or a hyperparameter of its method, such as beta=0.2; may be given several times',
@@ -60,12 +64,12 @@ export const command = serviceVerb({
     const settings = settingsOf(values)
     const columns = columnsIn(values)
     await checkTraining(client, { model: values.model, args: Object.keys(settings.finetune_args) })
-    const uploaded = file === undefined ? null : await uploadFile(client, file, values.dataset)
-    if (columns) await setColumns(client, uploaded?.dataset_id ?? values.dataset ?? '', columns)
+    const uploaded = file === undefined ? null : await uploadFile(client, file, values.dataset?.[0])
+    if (columns) await setColumns(client, uploaded?.dataset_id ?? values.dataset?.[0] ?? '', columns)
     const answer = await client.post('/v1/train', {
       body: {
         ...settings,
-        ...(uploaded ? { upload_file_path: uploaded.dataset_location } : { dataset_id: values.dataset }),
+        ...(uploaded ? { upload_file_path: uploaded.dataset_location } : storedData(values.dataset ?? [])),
         ...(await evaluationDataOf(client, values)),
       },
     })
@@ -94,12 +98,34 @@ const isEstimate = (answer: TrainAnswer): answer is Extract<TrainAnswer, { dry_r
 const isPreview = (answer: TrainAnswer): answer is Extract<TrainAnswer, { preview: true }> => 'preview' in answer
 
 /** Finds what is wrong before anything is uploaded. */
-function refuseWrongUse(file: string | undefined, { dataset, method, watch, preview, 'dry-run': isDry }: Given) {
-  if (file === undefined && dataset === undefined)
+function refuseWrongUse(file: string | undefined, values: Given) {
+  const { dataset = [], method, watch, preview, 'dry-run': isDry } = values
+  if (file === undefined && dataset.length === 0)
     throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
+  if (file !== undefined && (dataset.length > 1 || dataset[0]?.includes(':')))
+    throw new UsageError(
+      'A FILE is one data set. Upload the files first, and train on their ids with --dataset ID:WEIGHT.',
+    )
+  if (dataset.length > 1 && columnsIn(values))
+    throw new UsageError('Say which columns are read for each data set: anneal data columns ID --output-column NAME.')
+  storedData(dataset)
   methodNamed(method)
   if (isDry && watch) throw new UsageError('A dry run starts no job: leave --watch out.')
   if (preview && (watch || isDry)) throw new UsageError('A preview starts no job: leave --watch and --dry-run out.')
+}
+
+/** @throws UsageError */
+function storedData(texts: readonly string[]) {
+  const [first, ...others] = texts.map((text) => {
+    const [, id = '', weight] = /^([^:]*)(?::(.*))?$/s.exec(text) ?? []
+    if (weight === undefined) return { dataset_id: id }
+    if (!(Number(weight) > 0 && Number.isFinite(Number(weight))))
+      throw new UsageError(`--dataset takes ID or ID:WEIGHT with a weight above 0, not "${text}".`)
+    return { dataset_id: id, weight: Number(weight) }
+  })
+  return others.length === 0
+    ? { dataset_id: first?.dataset_id }
+    : { datasets: [first ?? { dataset_id: '' }, ...others] }
 }
 
 function methodNamed(text = 'supervised'): MethodName {

@@ -1,11 +1,11 @@
-import type { DatasetReport } from '../domain/dataset-report.ts'
+import type { NamedReport } from '../domain/data-sources.ts'
 
 /** Thrown for data that cannot be trained on. The message names the first bad rows. */
 export class DatasetInvalidError extends Error {
   override name = 'DatasetInvalidError'
-  readonly report: DatasetReport | undefined
+  readonly report: NamedReport | undefined
 
-  constructor(message: string, report?: DatasetReport) {
+  constructor(message: string, report?: NamedReport) {
     super(message)
     this.report = report
   }

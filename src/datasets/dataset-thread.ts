@@ -1,5 +1,6 @@
 // Runs in a thread: validates data sets. Reads and writes the object store itself, so that no row passes the main event loop.
 import { parentPort, workerData } from 'node:worker_threads'
+import type { NamedReport } from '../domain/data-sources.ts'
 import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
 import type { MethodName } from '../domain/method-table.ts'
@@ -32,7 +33,7 @@ export type PreviewTask = { kind: 'preview'; key: string } & Preview
 
 export type TaskAnswer =
   | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | JoinedParts | PreparedRows | null }
-  | { invalid: { message: string; report: DatasetReport | undefined } }
+  | { invalid: { message: string; report: NamedReport | undefined } }
   | { error: string; isBug: boolean }
 
 const { config, ...settings } = workerData as DatasetSettings

@@ -6,7 +6,9 @@ const maxRows = 100
 /** With this many distinct rows the share reaches `maxRows`, so counting stops. */
 const distinctCounted = maxRows / share
 
-/** Selects no rows below 200 distinct ones, otherwise 5 % of them, up to 100. */
+export type EvaluationSelection = ReturnType<typeof createEvaluationSelection>
+
+/** Of one data set. */
 export function createEvaluationSelection() {
   const distinct = new Set<string>()
   let smallest: string[] = []
@@ -18,15 +20,28 @@ export function createEvaluationSelection() {
       if (smallest.includes(print)) return
       smallest = [...smallest, print].toSorted().slice(0, maxRows)
     },
-    selected(): Set<string> {
-      return new Set(smallest.slice(0, setAside(distinct.size)))
-    },
+    distinctRows: () => distinct.size,
+    smallest: (count: number) => smallest.slice(0, count),
   }
 }
 
-const setAside = (distinctRows: number) =>
-  distinctRows < minDistinctRows ? 0 : Math.min(maxRows, Math.floor(distinctRows * share))
+/**
+ * The fingerprints of the rows to set aside of all data sets of a job: none below 200 distinct rows, otherwise 5 % of those of each
+ * set, up to 100 together. A row is set aside in every set that has it.
+ */
+export function selectedOf(sets: readonly EvaluationSelection[]): Set<string> {
+  const counts = setAside(sets.map((set) => set.distinctRows()))
+  return new Set(sets.flatMap((set, index) => set.smallest(counts[index] ?? 0)))
+}
 
-/** Rows that are left to train on. Duplicates of the rows set aside are left out too, but not known here. */
-export const trainedRowCount = ({ rowCount, duplicateCount }: { rowCount: number; duplicateCount: number }) =>
-  rowCount - setAside(rowCount - duplicateCount)
+function setAside(distinctRows: readonly number[]): number[] {
+  if (distinctRows.reduce((sum, rows) => sum + rows, 0) < minDistinctRows) return distinctRows.map(() => 0)
+  const most = Math.floor(maxRows / distinctRows.length)
+  return distinctRows.map((rows) => Math.min(most, Math.floor(rows * share)))
+}
+
+/** Rows of all sets that are left to train on. Duplicates of the rows set aside are left out too, but not known here. */
+export function trainedRowCount(sets: readonly { rowCount: number; duplicateCount: number }[]): number {
+  const counts = setAside(sets.map(({ rowCount, duplicateCount }) => rowCount - duplicateCount))
+  return sets.reduce((sum, { rowCount }, index) => sum + rowCount - (counts[index] ?? 0), 0)
+}

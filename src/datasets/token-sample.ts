@@ -48,6 +48,7 @@ export function createTokenSample() {
       const loaded = source && rows.length > 0 ? loadTokenizer(source) : null
       if (!source || !loaded) return null
       const [input, output] = [createLengthHistogram(), createLengthHistogram()]
+      const learned = { answers: 0, lastAnswer: 0 }
       const count = (text: string) => loaded.encode(text).length
       const { swapped } = loaded.specialTokens
       const lengths = rows.map((row) => {
@@ -58,19 +59,31 @@ export function createTokenSample() {
         ]
         input.add(inputTokens)
         output.add(outputTokens)
+        const last = outputTokens + 1
+        const texts = learnedTexts(row)
+        learned.lastAnswer += last
+        learned.answers += texts ? texts.reduce((sum, text) => sum + count(text) + 1, 0) : last
         return inputTokens + outputTokens
       })
       const total = lengths.reduce((sum, length) => sum + length, 0)
+      const ofAll = (inSample: number) => Math.round((inSample / rows.length) * rowCount)
       return {
         tokenizer: source.name,
         sampledRows: rows.length,
         input: input.percentiles(),
         output: output.percentiles(),
-        estimatedTotal: Math.round((total / rows.length) * rowCount),
+        estimatedTotal: ofAll(total),
+        estimatedLearned: { answers: ofAll(learned.answers), lastAnswer: ofAll(learned.lastAnswer) },
         histogram: bucketsOf(lengths),
       }
     },
   }
+}
+
+/** The answers of a row that has several, each of which ends in a token of its own; null for a row with one. */
+function learnedTexts({ conversation, answers }: DatasetRow): string[] | null {
+  if (answers) return answers.list.map(({ said }) => (typeof said === 'string' ? said : said.content))
+  return conversation ? conversation.learned.map((position) => conversation.messages[position]?.content ?? '') : null
 }
 
 const bucketCount = 16

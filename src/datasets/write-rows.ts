@@ -8,14 +8,17 @@ import type { Answer, DatasetRow } from './read-row.ts'
 const batchCharacters = 128 * 1024
 
 /** A conversation is written once, with the positions of the answers to learn. runtime/anneal_runtime/trainer/rows.py reads it. */
-export const lineOf = ({ input, output, conversation }: Omit<DatasetRow, 'answers'>) =>
-  JSON.stringify(
-    conversation ? { ...conversation, messages: conversation.messages.map(messageOnWire) } : { input, output },
-  )
+export const lineOf = (row: Omit<DatasetRow, 'answers'>) => JSON.stringify(contentOf(row))
 
-/** The lines of a row: one, or one for each judged answer. runtime/anneal_runtime/trainer/answer_rows.py reads those of answers. */
-export function linesOf({ answers, ...row }: DatasetRow): string[] {
-  if (!answers) return [lineOf(row)]
+const contentOf = ({ input, output, conversation }: Omit<DatasetRow, 'answers'>) =>
+  conversation ? { ...conversation, messages: conversation.messages.map(messageOnWire) } : { input, output }
+
+/**
+ * The lines of a row: one, or one for each judged answer. runtime/anneal_runtime/trainer/answer_rows.py reads those of answers.
+ * @param source the place of the row's data set among several
+ */
+export function linesOf({ answers, ...row }: DatasetRow, source?: number): string[] {
+  if (!answers) return [JSON.stringify({ ...contentOf(row), source })]
   const { input, conversation } = row
   const asked = conversation
     ? {
@@ -27,8 +30,10 @@ export function linesOf({ answers, ...row }: DatasetRow): string[] {
     : { input }
   const [first, second] = answers.list
   if (answers.areCompared && first && second)
-    return [JSON.stringify({ ...asked, chosen: onWire(first), rejected: onWire(second) })]
-  return answers.list.map((answer) => JSON.stringify({ ...asked, answer: onWire(answer), label: answer.isGood }))
+    return [JSON.stringify({ ...asked, chosen: onWire(first), rejected: onWire(second), source })]
+  return answers.list.map((answer) =>
+    JSON.stringify({ ...asked, answer: onWire(answer), label: answer.isGood, source }),
+  )
 }
 
 const onWire = ({ said }: Answer) => (typeof said === 'string' ? said : [messageOnWire(said)])

@@ -15,6 +15,8 @@ export type TokenLengths = {
   output: LengthPercentiles
   /** The tokens of all good rows, from the sample's mean. */
   estimatedTotal: number
+  /** Those of them that a training learns, by what it learns. Absent in reports of older releases. */
+  estimatedLearned?: { answers: number; lastAnswer: number }
   /** Rows of the sample by the tokens of input and output together. */
   histogram: TokenBucket[]
 }
@@ -143,8 +145,11 @@ export const isReadOf = (
   found.columns?.input === columns?.input &&
   found.columns?.output === columns?.output
 
+/** `set`: the name of the data set, where a job has several. */
+type Named = { set?: string }
+
 /** @returns why no job can read the data, or null when every row is good */
-export function invalidDataReason(name: string, report: DatasetReport): string | null {
+export function invalidDataReason(name: string, report: DatasetReport & Named): string | null {
   const { rowCount, badRowCount } = report
   if (rowCount === 0) return `The ${name} has no rows.`
   if (badRowCount === 0) return null
@@ -157,15 +162,18 @@ const maxSkippedRows = 100_000
 type Skipping = { isSkipping: boolean }
 
 /** @returns why a job cannot train on the data, or null when it can */
-export const trainingDataProblem = (report: DatasetReport, skipping: Skipping): string | null =>
-  dataProblem(report, skipping, { name: 'training data', use: 'train on', mostSkipped: maxSkippedRows })
+export const trainingDataProblem = (report: DatasetReport & Named, skipping: Skipping): string | null =>
+  dataProblem(report, skipping, { name: trainingDataName(report), use: 'train on', mostSkipped: maxSkippedRows })
+
+/** How sentences name the data of a job, or one of its data sets. */
+export const trainingDataName = ({ set }: Named) => (set === undefined ? 'training data' : `data set ${set}`)
 
 /** @returns why an evaluation cannot use the data set, or null when it can */
 export const evaluationDataProblem = (report: DatasetReport, skipping: Skipping): string | null =>
   dataProblem(report, skipping, { name: 'data set', use: 'evaluate', mostSkipped: Infinity })
 
 function dataProblem(
-  report: DatasetReport,
+  report: DatasetReport & Named,
   { isSkipping }: Skipping,
   { name, use, mostSkipped }: { name: string; use: string; mostSkipped: number },
 ): string | null {
@@ -181,10 +189,10 @@ function dataProblem(
 }
 
 /** @returns why a job cannot leave out the bad rows, or null when it can */
-export function skippingRefusal(report: DatasetReport, mostSkipped = maxSkippedRows): string | null {
-  const { rowCount, badRowCount, unreadRest } = report
+export function skippingRefusal(report: DatasetReport & Named, mostSkipped = maxSkippedRows): string | null {
+  const { rowCount, badRowCount, unreadRest, set } = report
   if (rowCount === 0) return 'it has no rows.'
-  if (unreadRest) return `${badRowText(unreadRest)}, and the rows after this line were not read.`
+  if (unreadRest) return `${badRowText(unreadRest, set)}, and the rows after this line were not read.`
   if (badRowCount === rowCount) return `no good row remains: ${badRowsText(report)}.`
   if (badRowCount > mostSkipped)
     return `${badRowCount} of ${rowCount} rows are bad, and a job leaves out at most ${mostSkipped}: ${badRowsText(report)}.`
@@ -192,7 +200,9 @@ export function skippingRefusal(report: DatasetReport, mostSkipped = maxSkippedR
 }
 
 /** @returns a sentence about the rows that are left out, or null when there are none */
-export function skippedNote(report: Pick<DatasetReport, 'rowCount' | 'badRowCount' | 'badRowGroups'>): string | null {
+export function skippedNote(
+  report: Pick<DatasetReport, 'rowCount' | 'badRowCount' | 'badRowGroups'> & Named,
+): string | null {
   const { rowCount, badRowCount } = report
   if (badRowCount === 0) return null
   const are = badRowCount === 1 ? 'is' : 'are'
@@ -200,13 +210,14 @@ export function skippedNote(report: Pick<DatasetReport, 'rowCount' | 'badRowCoun
 }
 
 const groupsInMessage = 5
-const badRowText = ({ line, field, reason }: BadRow) => `line ${line}: ${field}: ${reason}`
+const badRowText = ({ line, field, reason }: BadRow, set?: string) =>
+  `${set === undefined ? '' : `${set}, `}line ${line}: ${field}: ${reason}`
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** Says each reason once, with its first line and the number of its rows. */
-function badRowsText({ badRowGroups: groups }: Pick<DatasetReport, 'badRowGroups'>): string {
+function badRowsText({ badRowGroups: groups, set }: Pick<DatasetReport, 'badRowGroups'> & Named): string {
   const listed = groups.slice(0, groupsInMessage).map(({ rowCount, lines: [line = 0], ...of }) => {
-    return badRowText({ line, ...of }) + (rowCount === 1 ? '' : ` (${rowCount} rows)`)
+    return badRowText({ line, ...of }, set) + (rowCount === 1 ? '' : ` (${rowCount} rows)`)
   })
   const more = groups.slice(groupsInMessage).reduce((sum, { rowCount }) => sum + rowCount, 0)
   return listed.join('; ') + (more > 0 ? `; and ${more} more` : '')

@@ -36,6 +36,12 @@ export type ShownTokens = {
 /** As a model server answers. */
 export type EncodedRow = { sequences: RowSequence[]; error: string | null }
 
+/**
+ * The training rows of a run, as its trainer has counted them: each once, those that are left out among `dropped` alone. `isWhole`
+ * is false where the run visits a part of the rows only, which alone are counted then.
+ */
+export type RowCounts = Omit<TokenTotals, 'bad' | 'areAll'> & { isWhole: boolean }
+
 export type TokenizedRow = { line: number; sequences: RowSequence[] | null; error: RowError | null }
 
 export type TokenTotals = {

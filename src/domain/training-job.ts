@@ -1,6 +1,7 @@
 // Training jobs, their attempts, artifacts and events.
 import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
+import type { DataSource, PreparedSource } from './data-sources.ts'
 import type { Columns } from './dataset-report.ts'
 import type { NameParts } from './display-name.ts'
 import type { Grader } from './grader.ts'
@@ -9,6 +10,7 @@ import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
 import type { MethodName } from './method-table.ts'
+import type { RowCounts } from './row-tokens.ts'
 import type { TrainingMethod } from './training-method.ts'
 import { isResumable, type AttemptPhase, type TrainingJobStatus } from './training-job-status.ts'
 
@@ -20,8 +22,10 @@ export type TrainingSpec = {
   givenArgs: string[]
   gpus: number | null
   nodes: number
-  /** Key of the rows. The job's preparation copies them. */
+  /** Key of the rows. The job's preparation copies them. The first one's where there are several data sets. */
   dataKey: string
+  /** Several data sets, in the order of the request; absent for one. */
+  sources?: DataSource[]
   /** Key of the caller's evaluation rows; null evaluates on rows that the preparation sets aside. */
   evaluationKey: string | null
   /** How the model is trained; absent for the method supervised. */
@@ -59,16 +63,21 @@ export type DataSplit = 'held_out' | 'train'
 
 export type DataFile = { key: string; sizeBytes: number; sha256: string; rowCount: number }
 
+/** `lines`: the line of the upload that each row comes from. Absent in those of older releases. */
+export type RowsFile = DataFile & { lines?: DataFile }
+
 /** The checked rows of a job, under keys that no presigned URL can write. */
 export type PreparedData = {
-  train: DataFile
-  evaluation: DataFile & { split: DataSplit }
+  train: RowsFile
+  evaluation: RowsFile & { split: DataSplit }
   /** The rows that are left out, a `BadRow` a line; absent when there are none. */
   skipped?: DataFile
   /** The columns that were read; absent where the names of the fields say what they hold. */
   columns?: Columns
-  /** ETag of the upload that the rows come from. */
+  /** ETag of the upload that the rows come from; those of several have a space between. */
   sourceEtag: string
+  /** Of several data sets, in their order; absent for one. */
+  sources?: PreparedSource[]
   /** The method that the rows are for; supervised when absent. */
   method?: MethodName
   /** `rowReader` of the release that read them. */
@@ -158,6 +167,8 @@ export type Attempt = {
   savedAt: Date | null
   /** Training rows that were longer than max_length. */
   truncatedRows: number | null
+  /** Null until the trainer has counted its rows. */
+  rowCounts: RowCounts | null
   reportedCause: string | null
   cause: AttemptCause | null
   exitCode: number | null
@@ -199,6 +210,10 @@ export type TrainingStep = {
   /** Figures that only some methods of training have, by their names in TRL. */
   series?: Record<string, number> | undefined
 }
+
+/** Every object of the prepared rows. */
+export const preparedFiles = ({ train, evaluation, skipped }: PreparedData): DataFile[] =>
+  [train, train.lines, evaluation, evaluation.lines, skipped].filter((file) => file !== undefined)
 
 export type ArtifactKind = 'checkpoint' | 'model'
 export type ArtifactFile = { name: string; key: string; sizeBytes: number; sha256: string }

@@ -1,6 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { AttemptCause } from '../domain/attempt-cause.ts'
 import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
+import type { RowCounts } from '../domain/row-tokens.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { AttemptPhase } from '../domain/training-job-status.ts'
 import type { Attempt, AttemptMode } from '../domain/training-job.ts'
@@ -147,7 +148,7 @@ export const createAttemptRepository = (db: Connection) => ({
     { jobId, number }: Position,
     data: Partial<
       Pick<Attempt, 'phase' | 'lastStep' | 'savedStep' | 'savedAt' | 'truncatedRows' | 'reportedCause' | 'message'>
-    >,
+    > & { rowCounts?: RowCounts },
   ) {
     await db.attempt.update({ where: { jobId_number: { jobId, number } }, data })
     await db.$executeRaw`
@@ -273,6 +274,7 @@ function plain({
   return {
     ...row,
     mode: row.mode as AttemptMode,
+    rowCounts: row.rowCounts as Attempt['rowCounts'],
     phase: row.phase as AttemptPhase | null,
     cause: row.cause as AttemptCause | null,
   }

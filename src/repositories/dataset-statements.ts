@@ -9,6 +9,11 @@ const columns = `d.version, d.file_name as "fileName", d.created_at as "createdA
       (d.report->>'rowCount')::int as "rowCount", (d.report->>'badRowCount')::int as "badRowCount",
       (d.report->'tokenLength'->>'estimatedTotal')::float8 as "tokenCount"`
 
+/** Whether a job trains on the version among several data sets. */
+export const isAmongSources = (job: string, versionId: string) =>
+  `${job}.spec->'sources' is not null
+    and ${job}.spec->'sources' @> jsonb_build_array(jsonb_build_object('versionId', ${versionId}))`
+
 /**
  * The newest jobs that train or evaluate on these versions. `offset 0` keeps the planner from walking the jobs of all
  * accounts backwards by their ids.
@@ -17,6 +22,8 @@ const jobIdsOf = (versions: string) => `
       array(
         select id from (
           select j.id from ${versions} join training_jobs j on j.dataset_version_id = v.id
+          union
+          select j.id from ${versions} join training_jobs j on ${isAmongSources('j', 'v.id')}
           union
           select j.id from ${versions} join training_jobs j on j.spec->>'evaluationKey' = v.upload_key offset 0) jobs
         order by id desc limit 10) as "jobIds"`

@@ -2,7 +2,7 @@ import { Prisma } from '../../generated/prisma/client.ts'
 import type { Columns, DatasetReport, ListedDataset, ListedVersion } from '../domain/dataset-report.ts'
 import type { FilePurpose } from '../domain/file-purpose.ts'
 import type { Connection } from './connection.ts'
-import { hiddenDatasets, listDatasets, listVersions } from './dataset-statements.ts'
+import { hiddenDatasets, isAmongSources, listDatasets, listVersions } from './dataset-statements.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 
 export type DatasetVersion = {
@@ -30,6 +30,8 @@ export type DatasetFile = Pick<DatasetVersion, 'id' | 'datasetId' | 'uploadKey'>
 /** The clock of this process: the hour of the sweep that removes the file matters more. */
 const notExpired = () => ({ OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] })
 const notHidden = { datasetId: { not: { startsWith: hiddenDatasets } } }
+
+const isOfSeveral = Prisma.raw(isAmongSources('job', 'version.id'))
 
 type FilePage = { after: string | null; limit: number; isOldestFirst: boolean; purpose?: FilePurpose | null }
 
@@ -219,6 +221,9 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
       where expires_at <= now() and dataset_id not like ${hiddenDatasets + '%'} and not exists (
         select from training_jobs job where job.dataset_version_id = version.id
           and job.prepared_data is null and job.finished_at is null)
+        and not exists (
+          select from training_jobs job where ${isOfSeveral}
+            and job.prepared_data is null and job.finished_at is null)
       limit ${limit}`,
 
   /** Locks all versions: no job is accepted on them until the transaction ends. */
@@ -244,10 +249,10 @@ export const createDatasetRepository = (db: Connection, run: RunStatement) => ({
 
   /** Finds an open job that has not copied the rows of one of these versions. */
   async unpreparedJob(versionIds: string[]): Promise<number | null> {
-    const job = await db.trainingJob.findFirst({
-      where: { datasetVersionId: { in: versionIds }, preparedData: { equals: Prisma.AnyNull }, finishedAt: null },
-      select: { id: true },
-    })
+    const [job] = await db.$queryRaw<{ id: number }[]>`
+      select job.id from unnest(${versionIds}::uuid[]) version (id) join training_jobs job
+        on job.dataset_version_id = version.id or ${isOfSeveral}
+      where job.prepared_data is null and job.finished_at is null limit 1`
     return job?.id ?? null
   },
 })

@@ -20,8 +20,8 @@ export type AcceptanceRequest = {
   job: NewTrainingJob
   /** `wasSeen`: the caller has just found the bytes. Otherwise the row must say that they were found before. */
   version: { id: string; uploadKey: string; datasetId?: string | undefined; wasSeen: boolean }
-  /** The version of the evaluation rows, when they came with the request. */
-  evaluationVersionId?: string | undefined
+  /** Versions of further data sets, and of evaluation rows. */
+  otherVersionIds?: string[]
   idempotency: { key: string; requestHash: Uint8Array } | null
   origin: { requestId: string; address: string }
 }
@@ -49,7 +49,7 @@ export const createJobAcceptanceRepository = (run: RunStatement) => ({
   },
 })
 
-const valuesOf = ({ job, version, evaluationVersionId, idempotency, origin }: AcceptanceRequest, maxOpen: number) => [
+const valuesOf = ({ job, version, otherVersionIds = [], idempotency, origin }: AcceptanceRequest, maxOpen: number) => [
   job.accountId,
   job.apiKeyId,
   version.id,
@@ -70,7 +70,7 @@ const valuesOf = ({ job, version, evaluationVersionId, idempotency, origin }: Ac
   job.notes.map(({ message }) => message),
   origin.requestId,
   origin.address,
-  evaluationVersionId === undefined ? [version.id] : [version.id, evaluationVersionId],
+  [version.id, ...otherVersionIds],
 ]
 
 const acceptJob = {

@@ -1,7 +1,9 @@
 // Reads the parts of an answer about a job that are not in its row: first start, newest attempt, newest step, data set, place.
+import type { DataSource, PreparedSource } from '../domain/data-sources.ts'
 import type { NameParts } from '../domain/display-name.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastJob } from '../domain/training-estimate.ts'
+import type { RowCounts } from '../domain/row-tokens.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { TrackerRequest } from '../domain/tracker.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
@@ -34,11 +36,17 @@ export type JobDetails = Pick<
     /** Null before the data is checked. */
     trainRows: number | null
     checkedRows: number | null
+    /** Several data sets; null for one. */
+    sources: DataSource[] | null
+    /** Null before the data is checked, and for one data set. */
+    preparedSources: PreparedSource[] | null
     skipsBadRows: boolean
     /** Null before the data is checked. */
     skippedRows: number | null
     /** Training rows that were longer than max_length. Null before the trainer has counted them. */
     truncatedRows: number | null
+    /** Null before the trainer has counted them. */
+    rowCounts: RowCounts | null
     estimatedTokens: number | null
     newestAttempt: NewestAttempt | null
     lastStep: MetricRow | null
@@ -91,8 +99,9 @@ function detailsOf({
   newestCreatedAt,
   newestClaimedAt,
   newestEndedAt,
-  ...job
+  ...columns
 }: Omit<JobDetails, 'newestAttempt'> & NewestColumns): JobDetails {
+  const job = { ...columns, ...(columns.sources && countsOf(columns)) }
   if (newestNumber === null || newestMode === null || newestCreatedAt === null) return { ...job, newestAttempt: null }
   const newestAttempt = {
     number: newestNumber,
@@ -106,6 +115,16 @@ function detailsOf({
   return { ...job, newestAttempt }
 }
 
+/** The report on the first of several data sets does not count the rows of the others. */
+function countsOf({ preparedSources }: Pick<JobDetails, 'preparedSources'>) {
+  const sum = (of: (set: PreparedSource) => number | null) =>
+    preparedSources?.reduce<number | null>((total, set) => {
+      const count = of(set)
+      return total === null || count === null ? null : total + count
+    }, 0) ?? null
+  return { checkedRows: sum(({ rowCount }) => rowCount), estimatedTokens: sum(({ tokens }) => tokens) }
+}
+
 /** A stored step as JSON: the columns that are series, and the series of the method beside them. */
 export const metricOf = (table: string) =>
   `(to_jsonb(${table}) - '{job_id,attempt,at,sequence,series}'::text[]) || coalesce(${table}.series, '{}')`
@@ -116,7 +135,7 @@ const describeJobs: Statement = {
     select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
       j.created_at as "createdAt", j.finished_at as "finishedAt", ${nameColumns()},
       j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'method' as method,
-      j.spec->'metadata' as metadata,
+      j.spec->'metadata' as metadata, j.spec->'sources' as sources, j.prepared_data->'sources' as "preparedSources",
       j.spec->'trackers' as trackers,
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
       coalesce((j.spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as "modelGpus",
@@ -128,6 +147,8 @@ const describeJobs: Statement = {
         then (v.report->'tokenLength'->>'estimatedTotal')::float8 end as "estimatedTokens",
       (select truncated_rows from attempts where job_id = j.id and truncated_rows is not null order by number desc limit 1)
         as "truncatedRows",
+      (select row_counts from attempts where job_id = j.id and row_counts is not null order by number desc limit 1)
+        as "rowCounts",
       (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",
       (select coalesce(sum(extract(epoch from coalesce(ended_at, now()) - claimed_at)), 0)::float8 from attempts
         where job_id = j.id and claimed_at is not null) as "trainingSeconds",

@@ -62,7 +62,8 @@ export const createRetentionRepository = (db: Connection) => ({
    */
   holdUnneededData: (before: Date, limit: number): Promise<UnneededData[]> =>
     db.$queryRaw<UnneededData[]>`
-      select j.id, array_remove(array[j.prepared_data->'train'->>'key', j.prepared_data->'evaluation'->>'key',
+      select j.id, array_remove(array[j.prepared_data->'train'->>'key', j.prepared_data->'train'->'lines'->>'key',
+        j.prepared_data->'evaluation'->>'key', j.prepared_data->'evaluation'->'lines'->>'key',
         j.prepared_data->'skipped'->>'key'], null) as keys
       from training_jobs j
       where j.finished_at < ${before} and j.prepared_data is not null and j.data_removed_at is null

@@ -1,7 +1,13 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import { mayMove, openStatuses, type TrainingJobStatus } from '../domain/training-job-status.ts'
 import { ServiceError } from '../domain/service-error.ts'
-import type { PreparedData, TrainingJob, TrainingJobSummary, TrainingSpec } from '../domain/training-job.ts'
+import {
+  preparedFiles,
+  type PreparedData,
+  type TrainingJob,
+  type TrainingJobSummary,
+  type TrainingSpec,
+} from '../domain/training-job.ts'
 import type { Connection } from './connection.ts'
 import type { RunStatement } from './prepared-sql.ts'
 import { findJob, findJobs, listJobs } from './training-job-statements.ts'
@@ -190,7 +196,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return new Map(
       jobs.map(({ id, preparedData }) => {
         const data = preparedData as unknown as PreparedData | null
-        return [id, data ? preparedKeys(data) : []]
+        return [id, data ? preparedFiles(data).map(({ key }) => key) : []]
       }),
     )
   },
@@ -229,7 +235,7 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     const [found] = await db.$queryRaw<{ owner: number; prepared: PreparedData }[]>`
       select id as owner, prepared_data as prepared from training_jobs
       where dataset_version_id = ${datasetVersionId}::uuid and prepared_data->>'sourceEtag' = ${sourceEtag}
-        and spec->>'evaluationKey' is null and data_removed_at is null
+        and spec->>'evaluationKey' is null and spec->'sources' is null and data_removed_at is null
         and prepared_data->'train'->>'key' like 'jobs/' || id || '/%'
       order by id desc limit 1`
     return found ?? null
@@ -242,9 +248,6 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return held.length === 1
   },
 })
-
-const preparedKeys = ({ train, evaluation, skipped }: PreparedData) =>
-  [train, evaluation, ...(skipped ? [skipped] : [])].map(({ key }) => key)
 
 const firstPair = (metadata: Record<string, string>): [string, string] => Object.entries(metadata)[0] ?? ['', '']
 

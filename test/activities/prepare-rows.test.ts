@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRowPreparation, type PrepareDependencies } from '../../activities/prepare-rows.ts'
+import type { DataOfJob } from '../../src/datasets/prepare-data.ts'
 import { rowReader } from '../../src/domain/dataset-report.ts'
 import type { PreparedData, TrainingJob } from '../../src/domain/training-job.ts'
 
@@ -36,6 +37,7 @@ function world(given: World = {}) {
   const badRowGroups =
     badRowCount > 0 ? [{ field: 'output', reason: 'is empty', rowCount: badRowCount, lines: [3] }] : []
   const found = { etag: 'e', reader, rowCount: 9, badRowCount, badRowGroups, unreadRest: null, unreadFields }
+  const saved: [versionId: string, report: object][] = []
   const notes: [jobId: number, message: string][] = []
   const jobEvents = {
     add: async (jobId: number, ...events: { message: string }[]) =>
@@ -55,20 +57,25 @@ function world(given: World = {}) {
     settings: { maxStoredBytes: 100 },
     database: {
       accounts: { storedBytes: async () => storedBytes },
-      datasets: { report: async () => report, saveReport: async (_id: string, made: object) => void (report = made) },
+      datasets: {
+        report: async () => report,
+        columns: async () => null,
+        saveReport: async (id: string, made: object) => {
+          report = made
+          saved.push([id, made])
+        },
+      },
       trainingJobs,
       transaction: <T>(work: (tx: object) => Promise<T>) => work({ trainingJobs, jobEvents }),
     },
     storage: { stat: async (key: string) => stored.get(key) ?? null },
     datasets: {
-      prepare: async ({ jobId }: { jobId: number }) => {
+      prepare: async ({ jobId, spec }: Pick<DataOfJob, 'jobId' | 'spec'>) => {
         checks++
         await prepare?.(jobId)
-        return {
-          prepared: rows(jobId),
-          report: { ...found, checkedAt: new Date().toISOString() },
-          evaluation: null,
-        }
+        const report = { ...found, checkedAt: new Date().toISOString() }
+        const reports = spec.sources?.map(({ datasetId: set }) => ({ ...report, set })) ?? [report]
+        return { prepared: rows(jobId), reports, evaluation: null }
       },
     },
   } as unknown as PrepareDependencies
@@ -79,7 +86,7 @@ function world(given: World = {}) {
     const { signal } = new AbortController()
     return new MockActivityEnvironment().run(() => prepareRows(job as unknown as TrainingJob, signal))
   }
-  return { run, kept, stored, removed, rows, notes, checks: () => checks }
+  return { run, kept, stored, removed, rows, notes, saved, checks: () => checks }
 }
 
 test('jobs on the same upload share a single check and a single copy of its rows', async () => {
@@ -201,4 +208,26 @@ test('a job that leaves out bad rows is told which, and shares them only with jo
     run(3),
     /2 of 9 rows are bad: line 3: output: is empty \(2 rows\)\. Mend the file, or leave the bad rows out \(skip_bad_rows\) to train on the other 7 rows\./,
   )
+})
+
+test('a job on several data sets keeps the report on each with its version, names each, and takes no rows of other jobs', async () => {
+  const { run, saved, notes, checks } = world({ badRowCount: 1 })
+  const set = (name: string) => ({ datasetId: name, versionId: `v-${name}`, dataKey: 'upload', weight: 1 })
+  const spec = { dataKey: 'upload', evaluationKey: null, skipBadRows: true }
+  await run(1, { spec })
+  await run(2, { spec: { ...spec, sources: [set('a'), set('b')] }, datasetVersionId: 'v-a' })
+  assert.equal(checks(), 2)
+  const ofSets = saved.slice(1)
+  assert.deepEqual(
+    ofSets.map(([id, report]) => [id, 'set' in report]),
+    [
+      ['v-a', false],
+      ['v-b', false],
+    ],
+  )
+  const said = notes.filter(([jobId]) => jobId === 2).map(([, message]) => message)
+  assert.deepEqual(said, [
+    '1 of 9 rows is bad and left out: a, line 3: output: is empty.',
+    '1 of 9 rows is bad and left out: b, line 3: output: is empty.',
+  ])
 })

@@ -11,6 +11,7 @@ const file = join(folder, 'held-out.jsonl')
 writeFileSync(file, '{"input": "Who?", "output": "Me."}\n')
 const estimate = {
   ...{ dry_run: true, rows: 40, tokens: 1200, steps: 60, epochs: 1.5, based_on: 3, note: 'From 3 jobs.' },
+  ...{ learned_tokens: 700, counted_rows: 40 },
   ...{ estimated_seconds: { low: 9, likely: 12.4, high: 20 }, estimated_gpu_seconds: { low: 0, likely: 0, high: 0 } },
   warnings: ['gpu_config["gpu"] is not known and has no effect. Did you mean gpus?'],
 }
@@ -92,8 +93,28 @@ test('a dry run sends every option, prints the estimate, and tells the warnings'
     metadata: { team: 'search', note: 'a=b' },
     dry_run: true,
   })
-  assert.match(stdout, /^rows +40\ntokens +about 1200\nsteps +60, 1\.5 passes.*\ntime +12 s, between 9 and 20 s\nnote /)
+  assert.match(
+    stdout,
+    /^rows +40\ntokens +about 1200\nlearned +about 700 tokens in a pass\nsteps +60, 1\.5 passes.*\ntime +12 s, between 9 and 20 s\nnote /,
+  )
   assert.match(stderr, /^Warning: .*Did you mean gpus\?$/m)
+})
+
+test('several data sets are sent with their weights, and wrong ones are refused before anything is sent', async () => {
+  const { stderr, code } = await train('--dataset', 'a:3', '--dataset', 'b', '--dataset', 'c:0.5', '--dry-run')
+  assert.equal(code, 0, stderr)
+  const { datasets, dataset_id: one } = JSON.parse(asked.at(-1)?.body ?? '') as Record<string, unknown>
+  const expected = [{ dataset_id: 'a', weight: 3 }, { dataset_id: 'b' }, { dataset_id: 'c', weight: 0.5 }]
+  assert.deepEqual([datasets, one], [expected, undefined])
+  const before = asked.length
+  const wrong = [['a:0'], ['a:x'], ['a:'], ['a:-1'], ['a:Infinity']]
+  for (const ids of wrong) {
+    const refused = await train(...ids.flatMap((id) => ['--dataset', id]))
+    assert.match(refused.stderr, /takes ID or ID:WEIGHT with a weight above 0/)
+  }
+  const columns = await train('--dataset', 'a', '--dataset', 'b', '--output-column', 'x')
+  assert.match(columns.stderr, /for each data set/)
+  assert.equal(asked.length, before)
 })
 
 test('a preview marks what is learned, and says which rows are cut or bad', async () => {

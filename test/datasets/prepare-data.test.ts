@@ -6,18 +6,22 @@ import { gzipSync } from 'node:zlib'
 import { defaultDatasetLimits } from '../../src/datasets/dataset-limits.ts'
 import { prepareData } from '../../src/datasets/prepare-data.ts'
 import { rowReader, type Columns } from '../../src/domain/dataset-report.ts'
-import type { TrainingSpec } from '../../src/domain/training-job.ts'
+import { preparedFiles, type RowsFile, type TrainingSpec } from '../../src/domain/training-job.ts'
+import type { TrainingMethod } from '../../src/domain/training-method.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
-/** Prepares an upload in a store in memory. */
+/** Prepares an upload in a store in memory, or several. */
 async function prepare(
-  upload: string | Buffer,
+  upload: string | Buffer | Record<string, string>,
   limits: Partial<typeof defaultDatasetLimits> = {},
   evaluationKey: string | null = null,
-  { columns = null, ...more }: { columns?: Columns | null; skipBadRows?: true } = {},
+  { columns = null, ...more }: { columns?: Columns | null; skipBadRows?: true; method?: TrainingMethod } = {},
 ) {
+  const isOne = typeof upload === 'string' || Buffer.isBuffer(upload)
+  const uploads = isOne ? { upload } : upload
+  const sources = Object.keys(uploads).map((name) => ({ datasetId: name, versionId: name, dataKey: name, weight: 1 }))
   const objects = new Map<string, Buffer>([
-    ['upload', Buffer.from(upload)],
+    ...Object.entries(uploads).map(([name, bytes]) => [name, Buffer.from(bytes)] as const),
     ['own', Buffer.from('input,output,source\na,b,web\n')],
   ])
   const storage = {
@@ -36,19 +40,31 @@ async function prepare(
   } as unknown as Storage
   const settings = { limits: { ...defaultDatasetLimits, ...limits }, tokenizers: [] }
   const baseModel = { name: 'tiny' } as TrainingSpec['baseModel']
-  const spec = { dataKey: 'upload', evaluationKey, baseModel, ...more }
-  const job = { jobId: 1, spec, columns, evaluationColumns: null }
-  const { prepared, report, evaluation: evaluationReport } = await prepareData(storage, job, settings)
+  const spec = { dataKey: 'upload', evaluationKey, baseModel, ...more, ...(!isOne && { sources }) }
+  const job = { jobId: 1, spec, columns: sources.map(() => columns), evaluationColumns: null }
+  const { prepared, reports, evaluation: evaluationReport } = await prepareData(storage, job, settings)
+  const report = reports[0] ?? assert.fail('no report')
   const lines = (key: string) => (objects.get(key) ?? assert.fail('missing')).toString().trimEnd().split('\n')
   return {
     report,
+    reports,
     evaluationReport,
     prepared,
     train: lines(prepared.train.key),
     evaluation: lines(prepared.evaluation.key),
     skipped: prepared.skipped && lines(prepared.skipped.key),
+    places: (file: RowsFile) => placesOf(lines(file.lines?.key ?? assert.fail('no lines')), file.rowCount),
     objects,
   }
+}
+
+/** Each row's line in its upload, with the name of its data set. */
+function placesOf(runs: string[], rowCount: number): string[] {
+  const read = runs.map((run) => JSON.parse(run) as [number, number, string?])
+  return Array.from({ length: rowCount }, (_, row) => {
+    const [first, line, name] = read.findLast(([each]) => each <= row) ?? assert.fail('no run')
+    return `${name ?? ''} ${line + row - first}`.trim()
+  })
 }
 
 const conversation = (turns: number, text = 'a') => ({
@@ -75,7 +91,7 @@ test('a conversation is stored once and counts as one row, to train on and to ev
   // The copy that was read is gone.
   assert.deepEqual(
     [...objects.keys()].toSorted(),
-    ['own', 'upload', prepared.train.key, prepared.evaluation.key].toSorted(),
+    ['own', 'upload', ...preparedFiles(prepared).map(({ key }) => key)].toSorted(),
   )
 })
 
@@ -180,4 +196,59 @@ test('a file that cannot be read to its end is refused also by a job that leaves
   await assert.rejects(cut, /even without its bad rows: line \d+: row: the JSON array is not closed.* were not read\./)
   const late = prepare(lines(plain(20_000)), { checkSeconds: 0 }, null, { skipBadRows: true })
   await assert.rejects(late, /the check took more than 0 seconds/)
+})
+
+test('the rows of several data sets are in one file, each with the place of its set, and each set has its counts', async () => {
+  const [a, b] = [plain(200), plain(240).map((row) => ({ ...row, input: `b ${row.input}` }))]
+  // Both sets have the first rows of `a`: what is set aside in one is not trained on in the other.
+  const { prepared, train, evaluation, reports, places } = await prepare({ a: lines(a), b: lines([...b, ...a]) })
+  const sourceOf = (line: string) => (JSON.parse(line) as { source: number }).source
+  const inputOf = (line: string) => (JSON.parse(line) as { input: string }).input
+  assert.deepEqual([...new Set(train.map(sourceOf))], [0, 1])
+  assert.equal(prepared.evaluation.split, 'held_out')
+  const heldOut = new Set(evaluation.map(inputOf))
+  assert.equal(train.filter((line) => heldOut.has(inputOf(line))).length, 0)
+  assert.deepEqual(
+    prepared.sources?.map(({ rowCount, trainRows, heldOutRows }) => [rowCount, trainRows + heldOutRows]),
+    [
+      [200, 200],
+      [440, 440],
+    ],
+  )
+  assert.ok(prepared.sources?.every(({ heldOutRows }) => heldOutRows >= 10))
+  assert.deepEqual(
+    reports.map(({ set, rowCount }) => [set, rowCount]),
+    [
+      ['a', 200],
+      ['b', 440],
+    ],
+  )
+  const numbers = train.map((line, row) => [inputOf(line), places(prepared.train)[row]])
+  for (const [input = '', place] of numbers.filter((_, at) => at % 50 === 0)) {
+    const [name, line] = (place ?? '').split(' ')
+    assert.equal((name === 'a' ? a : [...b, ...a])[Number(line) - 1]?.input, input)
+  }
+})
+
+test('a row of one data set is written as ever, and the lines of its upload are kept beside it', async () => {
+  const csv = 'prompt,completion\n"q\n1",a\nq2,\nq3,a\n'
+  const { prepared, train, places } = await prepare(csv, {}, null, { skipBadRows: true })
+  assert.deepEqual(train, ['{"input":"q\\n1","output":"a"}', '{"input":"q3","output":"a"}'])
+  assert.deepEqual([places(prepared.train), prepared.sources], [['3', '5'], undefined])
+  const pair = { prompt: 'q', chosen: 'a', rejected: 'b' }
+  const method = { type: 'kto', hyperparameters: {}, given: [] } as unknown as TrainingMethod
+  const judged = await prepare(lines([pair, pair]), {}, null, { method })
+  assert.deepEqual(judged.places(judged.prepared.train), ['1', '1', '2', '2'])
+})
+
+test('a bad row of several data sets is named by its set and line', async () => {
+  const good = { input: 'a', output: 'b' }
+  const sets = { a: lines([good]), b: lines([good, { input: 'x', output: '' }]) }
+  await assert.rejects(prepare(sets), /data set b cannot be used: 1 of 2 rows are bad: b, line 2: output: is empty/)
+  const { train, skipped } = await prepare(sets, {}, null, { skipBadRows: true })
+  assert.deepEqual([train.length, skipped], [2, ['{"dataset_id":"b","line":2,"field":"output","reason":"is empty"}']])
+  const judged = (label: boolean) => lines([{ prompt: 'q', completion: 'a', label }])
+  const method = { type: 'kto', hyperparameters: {}, given: [] } as unknown as TrainingMethod
+  assert.equal((await prepare({ a: judged(true), b: judged(false) }, {}, null, { method })).train.length, 2)
+  await assert.rejects(prepare({ a: judged(true), b: judged(true) }, {}, null, { method }), /needs both labels/)
 })

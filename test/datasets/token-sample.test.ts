@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { DatasetRow } from '../../src/datasets/dataset-row.ts'
 import { createTokenSample } from '../../src/datasets/token-sample.ts'
 import { root } from '../../tools/paths.mjs'
 
@@ -26,6 +27,21 @@ test('the sample is bounded, spread over all rows, and says its size', () => {
     sampledRows,
   )
   assert.deepEqual([counts[0]?.upTo, counts.at(-1)?.upTo], [2, input.max + output.max])
+})
+
+test('each answer of a row is learned with an end token of its own', () => {
+  const learnedOf = (row: DatasetRow) => {
+    const sample = createTokenSample()
+    sample.add(row)
+    return sample.measure(tiny, 10)?.estimatedLearned
+  }
+  const message = (role: 'user' | 'assistant', content: string) => ({ role, content })
+  const messages = [message('user', 'x'), message('assistant', 'a'), message('user', 'y'), message('assistant', 'b')]
+  const conversation = { messages, learned: [1, 3] }
+  const list = ['a', 'b'].map((said, at) => ({ said, isGood: at === 0 }))
+  assert.deepEqual(learnedOf({ input: 'x', output: 'a' }), { answers: 20, lastAnswer: 20 })
+  assert.deepEqual(learnedOf({ input: 'x', output: 'b', conversation }), { answers: 40, lastAnswer: 20 })
+  assert.equal(learnedOf({ input: 'x', output: 'a', answers: { areCompared: true, list } })?.answers, 40)
 })
 
 test('without a tokenizer, or rows, there is nothing to say', () => {

@@ -87,9 +87,13 @@ test('every call of the protocol answers 200 with an object', async () => {
   }
 })
 
-test('the count of rows that were cut is kept with the attempt', async () => {
+test('the counts of rows and tokens are kept with the attempt', async () => {
   await post('/attempt/notes', { notes: [], truncated_rows: 3 })
   assert.deepEqual(written.slice(-2), [[{ jobId: 7, number: 2 }, { truncatedRows: 3 }], [7]])
+  const counts = { rows: 9, tokens: 90, learned: 40, cut: 3, dropped: 1 }
+  await post('/attempt/notes', { notes: [], row_counts: { ...counts, without_end: 2, complete: true } })
+  const [, { rowCounts }] = written.at(-2) as [object, { rowCounts: object }]
+  assert.deepEqual(rowCounts, { ...counts, withoutEnd: 2, isWhole: true })
 })
 
 test('an artifact is answered with a place for each file', async () => {

@@ -31,6 +31,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       skippedRows: 2,
       estimatedTokens: 500,
       truncatedRows: 3,
+      rowCounts: { rows: 40, tokens: 480, learned: 300, cut: 3, dropped: 0, withoutEnd: 1, isWhole: true },
     },
     ...{ startedAt: new Date('2026-11-20T10:00:05Z'), lastStep: step, trainingSeconds: 30 },
   })
@@ -83,7 +84,10 @@ test('a single job has the documented fields, its history as JSON text', async (
       tokens_per_second: null,
       remaining_seconds: step.remaining_time,
     },
-    dataset: { id: 'questions', display_name: 'questions', rows: 42, train_rows: 40, truncated_rows: 3, tokens: 500 },
+    dataset: {
+      ...{ id: 'questions', display_name: 'questions', rows: 42, train_rows: 40, truncated_rows: 3, tokens: 500 },
+      counted: { rows: 40, tokens: 480, learned: 300, cut: 3, dropped: 0, without_end: 1, complete: true },
+    },
     ...{ skip_bad_rows: true, skipped_rows: 2 },
     attempts: { count: 1, newest: null, training_seconds: 30, gpu_seconds: 60 },
     links: {
@@ -666,7 +670,10 @@ suite('a dry run', () => {
       emptyOutputCount: 0,
     },
     reader: rowReader,
-    tokenLength: { tokenizer: 'tiny', sampledRows: 40, estimatedTotal: 500 },
+    tokenLength: {
+      ...{ tokenizer: 'tiny', sampledRows: 30, estimatedTotal: 500 },
+      estimatedLearned: { answers: 300, lastAnswer: 200 },
+    },
   }
   const past = { seconds: 30, steps: 100, rowsPerStep: 2, secondsPerStep: 0.2, tokensPerRow: 12.5 }
   const edgeWith = (pastJobs: unknown[], changes: object = {}) =>
@@ -697,10 +704,22 @@ suite('a dry run', () => {
     const { json: warned } = await edge.call('POST', '/v1/train?dry_run=true', { json: odd })
     assert.match(warned.warnings.join(), /Did you mean max_steps\?$/)
     assert.deepEqual(told, {
-      ...{ dry_run: true, rows: 40, tokens: 500, steps: 200, epochs: 10, based_on: 1 },
+      ...{ dry_run: true, rows: 40, tokens: 500, learned_tokens: 300, counted_rows: 30 },
+      ...{ steps: 200, epochs: 10, based_on: 1 },
       estimated_seconds: { low: 24.2, likely: 50, high: 103.1 },
       estimated_gpu_seconds: { low: 48.4, likely: 100, high: 206.2 },
     })
+  })
+
+  test('counts the learned tokens by what the method learns, and not from a check of an older release', async () => {
+    const learned = async (trainOn: string, changes: object = {}) => {
+      const method = { type: 'supervised', supervised: { hyperparameters: { train_on: trainOn } } }
+      const edge = await edgeWith([], changes)
+      return (await edge.call('POST', '/v1/train?dry_run=true', { json: { ...json, method } })).json.learned_tokens
+    }
+    assert.deepEqual([await learned('last_answer'), await learned('everything')], [200, 500])
+    const { estimatedLearned: _learned, ...older } = report.tokenLength
+    assert.equal(await learned('answers', { tokenLength: older }), null)
   })
 
   test('tells that no job has completed yet, and refuses the same requests as a job', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
-import type { TrainingSpec } from '../../src/domain/training-job.ts'
+import type { PreparedData, TrainingSpec } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../support/sandbox.ts'
@@ -43,5 +43,30 @@ suite('lists of data sets', () => {
       )
       const [listed] = await tx.datasets.list(accountId, { after: null, limit: 10 })
       assert.deepEqual([listed?.version, listed?.versionCount, listed?.jobIds], [3, 3, [evaluated.id, trained.id]])
+    }))
+
+  test('a job on several data sets holds each of them until it has copied the rows, and is listed with each', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const [first, second, other] = [
+        await aVersion(tx, accountId, 1),
+        await aVersion(tx, accountId, 2),
+        await aVersion(tx, accountId, 3),
+      ]
+      const sources = [first, second].map((versionId) => ({ datasetId, versionId, dataKey: versionId, weight: 1 }))
+      const job = await openJob(tx, accountId, { dataKey: first, sources } as TrainingSpec, first)
+      const holders = async () => [
+        await tx.datasets.unpreparedJob([first]),
+        await tx.datasets.unpreparedJob([other, second]),
+        await tx.datasets.unpreparedJob([other]),
+      ]
+      assert.deepEqual(await holders(), [job.id, job.id, null])
+      const listed = await tx.datasets.listVersions(accountId, { datasetId, after: null, limit: 10 })
+      assert.deepEqual(
+        listed.map(({ jobIds }) => jobIds),
+        [[], [job.id], [job.id]],
+      )
+      await tx.trainingJobs.setPreparedData(job, { sourceEtag: 'a b' } as PreparedData)
+      assert.deepEqual(await holders(), [null, null, null])
     }))
 })

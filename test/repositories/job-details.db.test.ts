@@ -52,16 +52,18 @@ suite('the details of a job', () => {
         [null, null, null, null, 0],
       )
 
+      const rowCounts = { rows: 9, tokens: 90, learned: 40, cut: 3, dropped: 0, withoutEnd: 2, isWhole: true }
       const first = await openAttempt(tx, accountId, 1, jobId)
       await tx.attempts.claim(first.tokenHash, 'one')
       await tx.trainingSteps.upsertMany(jobId, 1, [stepAt(10), stepAt(20)])
-      await tx.attempts.update({ jobId, number: 1 }, { truncatedRows: 3 })
+      await tx.attempts.update({ jobId, number: 1 }, { truncatedRows: 3, rowCounts })
       await openAttempt(tx, accountId, 2, jobId)
       const [later] = await tx.jobDetails.describe(accountId, [jobId])
       assert.ok(later?.startedAt)
       assert.deepEqual([later.newestAttempt?.number, later.newestAttempt?.claimedAt, later.attemptCount], [2, null, 2])
       assert.deepEqual(later.lastStep, { ...stepAt(20), ...unmeasured })
       assert.deepEqual([bare?.truncatedRows, later.truncatedRows], [null, 3])
+      assert.deepEqual([bare?.rowCounts, later.rowCounts], [null, rowCounts])
       assert.deepEqual(await tx.jobDetails.describe(await anAccount(tx), [jobId]), [])
     }))
 

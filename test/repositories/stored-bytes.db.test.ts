@@ -71,7 +71,7 @@ suite('stored bytes', () => {
     sandbox(async (tx) => {
       const accountId = await anAccount(tx)
       const [owner, other] = await jobsWithSharedRows(tx, accountId)
-      assert.equal(await tx.accounts.storedBytes(accountId), 9)
+      assert.equal(await tx.accounts.storedBytes(accountId), 14)
       const found = await tx.trainingJobs.findPreparedData(owner.datasetVersionId, 'etag')
       assert.deepEqual([found?.owner, found?.prepared.train.key], [owner.id, `jobs/${owner.id}/data/train`])
       assert.equal(await tx.trainingJobs.findPreparedData(owner.datasetVersionId, 'other'), null)
@@ -85,7 +85,7 @@ suite('stored bytes', () => {
       await end(tx, other)
       const held = await unneeded()
       assert.deepEqual(new Set(held.map(({ id }) => id)), new Set([owner.id, other.id]))
-      const keys = ['train', 'evaluation', 'skipped'].map((name) => `jobs/${owner.id}/data/${name}`)
+      const keys = ['train', 'lines', 'evaluation', 'skipped'].map((name) => `jobs/${owner.id}/data/${name}`)
       assert.deepEqual([held[0]?.keys, (await tx.trainingJobs.dataKeys([owner.id])).get(owner.id)], [keys, keys])
       await tx.retention.markDataRemoved([owner.id, other.id])
       assert.deepEqual(await unneeded(), [])
@@ -106,7 +106,7 @@ async function jobsWithSharedRows(tx: Repositories, accountId: string): Promise<
   const evaluation = { ...file('evaluation', 2), split: 'train' as const }
   for (const job of [owner, other])
     await tx.trainingJobs.setPreparedData(job, {
-      ...{ train: file('train', 3), evaluation, skipped: file('skipped', 4) },
+      ...{ train: { ...file('train', 3), lines: file('lines', 5) }, evaluation, skipped: file('skipped', 4) },
       ...{ sourceEtag: 'etag', reader: 1 },
     })
   return [owner, other]

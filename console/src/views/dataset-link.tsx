@@ -1,3 +1,4 @@
+import { Fragment } from 'react'
 import { short } from '../domain/format.ts'
 import { Link } from '../ui/router.tsx'
 
@@ -7,3 +8,12 @@ export const DatasetLink = ({ id, name }: { id: string; name: string }) => (
     {short(name)}
   </Link>
 )
+
+/** The data sets of one job, each with its weight. */
+export const DatasetLinks = ({ sets }: { sets: readonly { dataset_id: string; weight: number }[] }) =>
+  sets.map(({ dataset_id: id, weight }, index) => (
+    <Fragment key={id}>
+      {index > 0 && ', '}
+      <DatasetLink id={id} name={id} /> <span className="quiet">weight {weight}</span>
+    </Fragment>
+  ))

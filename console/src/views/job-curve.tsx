@@ -34,7 +34,15 @@ type Props = {
 const alwaysShown = ['loss', 'valid_loss']
 const notCurves = ['epoch', 'iter_time', 'remaining_time', 'flops']
 const nameOf = (series: string) =>
-  ({ loss: 'training loss', valid_loss: 'held-out loss' })[series] ?? series.replaceAll('_', ' ')
+  ({ loss: 'training loss', valid_loss: 'held-out loss' })[series] ??
+  ofDataSet(series, { 'valid_loss/': 'held-out loss of', 'epoch/': 'passes over' }) ??
+  series.replaceAll('_', ' ')
+
+/** The name of a figure that each of several data sets has. */
+function ofDataSet(series: string, kinds: Record<string, string>): string | undefined {
+  const kind = Object.keys(kinds).find((each) => series.startsWith(each))
+  return kind && `${kinds[kind]} ${series.slice(kind.length)}`
+}
 
 export function JobCurve({ id, metrics, attempts, end }: Props) {
   const [query] = useQueryOfAddress()

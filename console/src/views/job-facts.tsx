@@ -6,7 +6,7 @@ import { Facts } from '../ui/facts.tsx'
 import { Link } from '../ui/router.tsx'
 import { Answer, Empty } from '../ui/states.tsx'
 import { Code } from '../ui/text.tsx'
-import { DatasetLink } from './dataset-link.tsx'
+import { DatasetLink, DatasetLinks } from './dataset-link.tsx'
 import { DatasetReport } from './dataset-report.tsx'
 
 const ModelLink = ({ id, name }: { id: string; name: string }) => (
@@ -15,6 +15,12 @@ const ModelLink = ({ id, name }: { id: string; name: string }) => (
   </Link>
 )
 
+type Counted = NonNullable<Job['dataset']['counted']>
+
+/** The rows that are cut or left out are told by events, too. */
+const learnedText = ({ rows, tokens, learned, complete }: Counted) =>
+  `${count(learned)} of ${count(tokens)} tokens of ${complete ? 'all' : 'the visited'} ${count(rows)} training rows`
+
 export function JobFacts({ job }: { job: Job }) {
   const report = useQuery(reportQuery(job.dataset_id))
   const defaults = new Set(job.finetune_args_defaults ?? [])
@@ -22,8 +28,11 @@ export function JobFacts({ job }: { job: Job }) {
   const { gpus, nodes } = job.gpu_config
   const facts: (readonly [string, React.ReactNode])[] = [
     ['Base', job.base_model],
-    ['Data set', <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />],
+    job.datasets
+      ? ['Data sets', <DatasetLinks sets={job.datasets} />]
+      : ['Data set', <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />],
     ...(job.dataset.rows === null ? [] : [['Rows', count(job.dataset.rows)] as const]),
+    ...(job.dataset.counted ? [['Learned', learnedText(job.dataset.counted)] as const] : []),
     ['GPUs', gpus === 0 ? 'none: on the processor' : `${gpus} on ${nodes} node(s)`],
     ['Model', job.model_name ? <ModelLink id={job.model_name} name={job.display_name} /> : 'not saved yet'],
     ...(job.model_name ? [['Id of the model', <code>{job.model_name}</code>] as const] : []),

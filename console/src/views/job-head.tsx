@@ -14,7 +14,7 @@ import { Link } from '../ui/router.tsx'
 import { save } from '../ui/save.ts'
 import { Failure } from '../ui/states.tsx'
 import { useNow, When } from '../ui/text.tsx'
-import { DatasetLink } from './dataset-link.tsx'
+import { DatasetLink, DatasetLinks } from './dataset-link.tsx'
 
 /** The base, the data, the method and the device in one line. */
 export function JobStrip({ job }: { job: Job }) {
@@ -27,8 +27,12 @@ export function JobStrip({ job }: { job: Job }) {
     [
       'Data',
       <>
-        <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />
-        {version !== undefined && ` version ${version}`}
+        {job.datasets ? (
+          <DatasetLinks sets={job.datasets} />
+        ) : (
+          <DatasetLink id={job.dataset_id} name={job.dataset.display_name} />
+        )}
+        {version !== undefined && !job.datasets && ` version ${version}`}
         {rows !== null && `, ${count(rows)} rows`}
       </>,
     ],

@@ -40,11 +40,13 @@ def encode_answer_rows(
     *,
     overlong: str = "drop",
     learns_chosen_prompt: bool = False,
+    path: Path | None = None,
 ) -> tuple[EncodedRows, list[bool]]:
     """The rows that are not left out, and the judgement of each. Each answer of a row is learned, in a sequence of its
-    own. With `learns_chosen_prompt` the first sequence teaches the prompt, too. Raises DataError without any row.
+    own. With `learns_chosen_prompt` the first sequence teaches the prompt, too. `path` is the file of the rows, for
+    messages. Raises DataError without any row.
     """
-    encoded, judgements = EncodedRows(), list[bool]()
+    encoded, judgements = EncodedRows(path, encoder.tokenizer.eos_token_id), list[bool]()
     while chunk := list(islice(rows, ROWS_AT_ONCE)):
         with chats_of_data():
             whole = encode_answers(encoder, chunk, max_length, learns_chosen_prompt=learns_chosen_prompt)

@@ -8,8 +8,11 @@ from typing import Any, TypeVar
 
 from anneal_runtime.log import log
 from anneal_runtime.retry import DAY_S, Unavailable
+from anneal_runtime.trainer.line_names import SUFFIX
+from anneal_runtime.trainer.mixed_order import Sources
 from anneal_runtime.transfer import CorruptFile, RemoteFile, UrlRefused, download
 
+TRAIN_FILE, EVALUATION_FILE = "train.jsonl", "evaluation.jsonl"
 FRESH_URL_TRIES = 5
 LONGEST_PAUSE_S = 10.0
 
@@ -39,8 +42,12 @@ class Assignment:
     args: dict[str, Any]
     # None for the method supervised.
     method: dict[str, Any] | None
-    train: RemoteFile
+    # The rows, and the lines of the user's files that they come from.
+    train: list[RemoteFile]
     evaluation: RemoteFile
+    evaluation_lines: list[RemoteFile]
+    # None for rows of one data set.
+    sources: Sources | None
     evaluation_split: str
     evaluation_row_count: int
     # Limits of the evaluation at the end of the run; None where the job sets none.
@@ -66,7 +73,7 @@ class Assignment:
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
         """`raw` is an answer that the contract has checked."""
-        base, evaluation = raw["base_model"], raw["data"]["evaluation"]
+        base, train, evaluation = raw["base_model"], raw["data"]["train"], raw["data"]["evaluation"]
         asked = raw.get("evaluation", {})
         return cls(
             job_id=raw["job_id"],
@@ -76,8 +83,10 @@ class Assignment:
             spec_hash=raw["spec_hash"],
             args=raw["args"],
             method=raw.get("method"),
-            train=RemoteFile.from_json(raw["data"]["train"], "train.jsonl"),
-            evaluation=RemoteFile.from_json(evaluation, "evaluation.jsonl"),
+            train=[RemoteFile.from_json(train, TRAIN_FILE), *_lines(train, TRAIN_FILE)],
+            evaluation=RemoteFile.from_json(evaluation, EVALUATION_FILE),
+            evaluation_lines=_lines(evaluation, EVALUATION_FILE),
+            sources=Sources.from_json(raw["data"]),
             evaluation_split=evaluation["split"],
             evaluation_row_count=evaluation["rows"],
             evaluation_max_rows=asked.get("max_rows"),
@@ -119,6 +128,11 @@ def fetch(files: Callable[[Work], list[RemoteFile]], folder: Path, assignment: W
         time.sleep(min(2**claims, LONGEST_PAUSE_S))
         claims += 1
         assignment = claim()
+
+
+def _lines(raw: dict[str, Any], name: str) -> list[RemoteFile]:
+    """None for a job of an older release."""
+    return [RemoteFile.from_json(raw["lines"], name + SUFFIX)] if "lines" in raw else []
 
 
 def _artifact(raw: dict[str, Any] | None) -> Artifact | None:

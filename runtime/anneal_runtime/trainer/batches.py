@@ -13,7 +13,7 @@ class RowOrder:
 
     def __init__(self, row_count: int, rows_per_step: int, seed: int, *, updates_per_batch: int = 1) -> None:
         """`updates_per_batch` steps in a row see the same rows."""
-        self._row_count, self._rows_per_step, self._seed = row_count, rows_per_step, seed
+        self.row_count, self._rows_per_step, self._seed = row_count, rows_per_step, seed
         self._updates_per_batch = updates_per_batch
         self._batches_per_epoch = -(-row_count // rows_per_step)
         self.steps_per_epoch = self._batches_per_epoch * updates_per_batch
@@ -23,16 +23,26 @@ class RowOrder:
     def rows_of(self, step: int) -> list[int]:
         """Row numbers of a step, counted from 0."""
         epoch, within = divmod(step // self._updates_per_batch, self._batches_per_epoch)
+        first = within * self._rows_per_step
+        return self._visits(epoch, first, min(first + self._rows_per_step, self.row_count))
+
+    def _visits(self, epoch: int, first: int, end: int) -> list[int]:
+        """The rows of these visits of an epoch, counted from 0."""
         if epoch != self._epoch:
-            self._epoch, self._order = epoch, list(range(self._row_count))
+            self._epoch, self._order = epoch, list(range(self.row_count))
             random.Random(f"{self._seed}:{epoch}").shuffle(self._order)
-        return self._order[within * self._rows_per_step : (within + 1) * self._rows_per_step]
+        return self._order[first:end]
 
     def visited(self, step_count: int) -> set[int] | None:
         """Rows that a run of so many steps sees; None for all."""
         if step_count >= self.steps_per_epoch:
             return None
         return {row for step in range(step_count) for row in self.rows_of(step)}
+
+    def epochs(self, step_count: int) -> dict[str, float]:
+        """Passes over each data set in so many steps, by its name; none for a single set."""
+        del step_count
+        return {}
 
 
 def deal_rows(lengths: Sequence[int], share_count: int) -> list[list[int]]:

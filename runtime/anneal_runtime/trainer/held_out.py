@@ -4,9 +4,10 @@ trace in the training.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from peft import PeftModel
 
     from anneal_runtime.trainer.distributed import Ranks
+    from anneal_runtime.trainer.mixed_order import Sources
 
 MOST_ROWS = 128
 # Fewer rows would say too little, however short the run is: to show a curve, and to decide by it.
@@ -28,11 +30,14 @@ SHARE_OF_TRAINED_ROWS = 0.2
 
 @dataclass(frozen=True)
 class Validated:
-    """The objective's loss and series over `row_count` held-out rows."""
+    """The objective's loss and series over `row_count` held-out rows. With several data sets the figures are means over
+    the sets by their weights, and `by_set` has the loss of each.
+    """
 
     loss: float
     series: dict[str, float]
     row_count: int
+    by_set: dict[str, float] = field(default_factory=dict)
 
 
 def rows_wanted(rows_trained_between: int, is_decisive: bool) -> int:
@@ -47,31 +52,62 @@ def evenly_spaced(available: int, wanted: int) -> list[int]:
     return [number * available // count for number in range(count)]
 
 
+class HeldOutPart(NamedTuple):
+    """The held-out rows of one data set, and its weight among those that have some."""
+
+    name: str
+    share: float
+    used: list[int]
+
+
+def held_out_parts(sources: Sources, of_rows: Sequence[int], wanted: int) -> list[HeldOutPart]:
+    """Of about `wanted` rows each set has the same number, as far as it has them. `of_rows` has the set of each row."""
+    present = sorted(set(of_rows))
+    parts = []
+    for number, share in zip(present, sources.shares(present), strict=True):
+        rows = [row for row, source in enumerate(of_rows) if source == number]
+        places = evenly_spaced(len(rows), -(-wanted // len(present)))
+        parts.append(HeldOutPart(sources.names[number], share, [rows[place] for place in places]))
+    return parts
+
+
 class HeldOut:
-    def __init__(self, model: PeftModel, objective: Objective, used: list[int], ranks: Ranks | None) -> None:
+    def __init__(
+        self,
+        model: PeftModel,
+        objective: Objective,
+        used: list[int],
+        ranks: Ranks | None,
+        parts: Sequence[HeldOutPart] = (),
+    ) -> None:
+        """`parts` are the used rows of each of several data sets."""
         self._model, self._objective, self._ranks = model, objective, ranks
         self._device = next(model.parameters()).device
-        self._used = used
+        self._used, self._parts = used, parts
 
     def measure(self, stop_requested: Callable[[], bool]) -> Validated | None:
         """None when a stop was requested meanwhile: nothing is known then. All ranks must get the same answer from
         `stop_requested` after each round.
         """
         self._model.eval()
+        found: list[list[float]] = []
         try:
             with torch.no_grad():
-                means = self._means(stop_requested)
+                for rows in [part.used for part in self._parts] or [self._used]:
+                    means = self._means(rows, stop_requested)
+                    if means is None:
+                        return None
+                    found.append(means)
         finally:
             self._model.train()
-        if means is None:
-            return None
-        loss, *series = means
-        return Validated(loss, dict(zip(self._objective.series, series, strict=True)), len(self._used))
+        loss, *series = _mean_over_sets(self._parts, found) if self._parts else found[0]
+        by_set = {part.name: means[0] for part, means in zip(self._parts, found, strict=False)}
+        return Validated(loss, dict(zip(self._objective.series, series, strict=True)), len(self._used), by_set)
 
-    def _means(self, stop_requested: Callable[[], bool]) -> list[float] | None:
+    def _means(self, rows: list[int], stop_requested: Callable[[], bool]) -> list[float] | None:
         """Each rank takes every n-th group."""
         rank, size = (0, 1) if self._ranks is None else (self._ranks.rank, self._ranks.world_size)
-        step = self._objective.step(self._used, self._ranks)
+        step = self._objective.step(rows, self._ranks)
         # The same on every rank: the budget depends on nothing that a rank meets while it trains.
         groups = self._objective.microbatches(step.units, default_token_budget(self._objective.rows, 1, self._device))
         totals = [0.0] * (1 + len(self._objective.summed))
@@ -92,3 +128,15 @@ class HeldOut:
         if sums is None:
             return [0.0] * (1 + len(self._objective.summed))
         return [float(sums.loss), *sums.series.tolist()]
+
+
+def _mean_over_sets(parts: Sequence[HeldOutPart], found: list[list[float]]) -> list[float]:
+    """By the weights of the sets. A set without a figure does not count for it, but each set has a loss."""
+    loss, *series = zip(*found, strict=True)
+    shares = [part.share for part in parts]
+    means = [sum(share * value for share, value in zip(shares, loss, strict=True))]
+    for values in series:
+        known = [(share, value) for share, value in zip(shares, values, strict=True) if not math.isnan(value)]
+        weight = sum(share for share, _ in known)
+        means.append(sum(share * value for share, value in known) / weight if known else math.nan)
+    return means

@@ -15,7 +15,7 @@ from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
 from anneal_runtime.trainer.answer_rows import read_answer_rows, rows_to_ask
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
-from anneal_runtime.trainer.assignment import Assignment, fetch
+from anneal_runtime.trainer.assignment import TRAIN_FILE, Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
 from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
@@ -39,9 +39,9 @@ def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]
     """Data, checkpoint and base model, on the device; the base checked against the catalogue's hash."""
     work_dir = attempt.settings.work_dir
     if assignment.mode != "evaluate":
-        fetch(lambda current: [current.train], work_dir, assignment, attempt.claim)
+        fetch(lambda current: current.train, work_dir, assignment, attempt.claim)
     if attempt.reports or assignment.has_held_out_rows:
-        fetch(lambda current: [current.evaluation], work_dir, assignment, attempt.claim)
+        fetch(lambda current: [current.evaluation, *current.evaluation_lines], work_dir, assignment, attempt.claim)
     base = assignment.base_model
     folder = locate(base.source, attempt.settings.models_dir, partial(_tell_loading, attempt))
     in_4bit = assignment.trains_in_4bit
@@ -63,7 +63,7 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
     """The tuned model, over the base as model servers load it."""
     reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
     run = _prepare_run(attempt, assignment, loaded, origin, reporter.note)
-    reporter.truncated_rows(run.data.rows.cut_count)
+    reporter.row_counts(run.data.rows.counts())
     reporter.phase("TRAINING MODEL")
     uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
     with termination.deferred():
@@ -114,11 +114,12 @@ def _prepare_run(
         args,
         Method.from_json(assignment.method),
         origin,
-        work_dir / "train.jsonl",
+        work_dir / TRAIN_FILE,
         held_out,
         work_dir,
         checkpoint,
         start,
+        assignment.sources,
     )
     return prepare_run(plan, loaded, note, attempt.ranks)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None = None) -> TrainingRun:
     """Encodes the rows, makes the adapter and its optimizer, and goes back to the checkpoint, if the plan has one."""
     args, method = plan.args, plan.method
-    data = load_training_data(plan.data, plan.held_out, args, method, base, note)
+    data = load_training_data(plan.data, plan.held_out, args, method, base, note, plan.sources)
     model = _model_to_train(plan, base, note)
     parameters = list(trainable(model).values())
     optimizer = make_optimizer(args, parameters, note)
@@ -79,7 +79,7 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     )
     held_out = None
     if data.held_out is not None:
-        held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks)
+        held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks, data.held_out.parts)
     validation = Validation(args, data.total_steps, state, objective, held_out=held_out, best=best, note=note)
     return TrainingRun(plan, data, model, optimizer, learning_rate, step, validation, best, references, state, ranks)
 

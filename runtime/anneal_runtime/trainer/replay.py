@@ -19,12 +19,14 @@ from anneal_runtime.trainer.adapter import Origin, save_adapter
 from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.mixed_order import Sources
 from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.training_args import TrainingArgs
 from anneal_runtime.trainer.training_run import Plan
 
 SPEC = """the specification as JSON: {"args": {...}, "method": {...}}. `args` are those of finetune_args; absent ones
-have the defaults of the service. `method` is as in a request; without it the method is supervised"""
+have the defaults of the service. `method` is as in a request; without it the method is supervised. Rows of several data
+sets have a "source", the place of their set in "data": {"sources": [names], "weights": [numbers]}"""
 
 
 def main() -> int:
@@ -47,9 +49,10 @@ def replay(asked: argparse.Namespace) -> None:
     base = (load_in_4bit if args.load_in_4bit else load_causal_lm)(asked.base, choose_device(0))
     with TemporaryDirectory() as folder, asked.out.open("w", encoding="utf-8") as out:
         rows = Path(folder) / "train.jsonl"
-        rows.write_text("".join(f"{json.dumps(_prepared(json.loads(line)))}\n" for line in _lines(data)))
+        rows.write_text("".join(f"{json.dumps(_of_set(json.loads(line)))}\n" for line in _lines(data)))
         origin = Origin(asked.base.resolve().name, "", "", trained_on=NF4 if args.load_in_4bit else None)
-        plan = Plan(args, method, origin, rows, None, Path(folder), None, asked.start)
+        sources = Sources.from_json(spec.get("data", {}))
+        plan = Plan(args, method, origin, rows, None, Path(folder), None, asked.start, sources)
         run = prepare_run(plan, base, lambda _code, message: log(message))
 
         def write() -> None:
@@ -88,6 +91,12 @@ def _args(spec: dict[str, Any]) -> TrainingArgs:
 
 def _lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _of_set(row: dict[str, Any]) -> dict[str, Any]:
+    """The prepared row, which keeps the name of its data set."""
+    prepared = _prepared(row)
+    return {**prepared, "source": row["source"]} if "source" in row else prepared
 
 
 def _prepared(row: dict[str, Any]) -> dict[str, Any]:

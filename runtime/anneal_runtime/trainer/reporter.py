@@ -14,7 +14,7 @@ from anneal_runtime.log import exit_now, log
 
 LARGEST_CALL = 1000
 # Reports of these kinds have a call each.
-ALONE = ("phase", "truncated rows")
+ALONE = ("phase", "row counts")
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Reporter:
         log(message)
         self._add(_Report("note", {"code": code, "message": message}))
 
-    def truncated_rows(self, count: int) -> None:
-        self._add(_Report("truncated rows", count))
+    def row_counts(self, counts: dict[str, int | bool]) -> None:
+        self._add(_Report("row counts", counts))
 
     def flush(self, timeout_s: float | None = None) -> bool:
         """Waits until every report is delivered; False on timeout. Raises the API's refusal."""
@@ -95,8 +95,8 @@ class Reporter:
                 self._api.report_phase(contents[0])
             case "step":
                 self._api.report_steps(contents)
-            case "truncated rows":
-                self._api.report_truncated_rows(contents[0])
+            case "row counts":
+                self._api.report_row_counts(contents[0])
             case _:
                 self._api.report_notes(contents)
 

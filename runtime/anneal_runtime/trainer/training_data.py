@@ -11,9 +11,10 @@ from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.answer_rows import encode_answer_rows, encode_rollouts, read_answer_rows
 from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.failures import DataError, RowsRefused
-from anneal_runtime.trainer.held_out import evenly_spaced, rows_wanted
+from anneal_runtime.trainer.held_out import HeldOutPart, evenly_spaced, held_out_parts, rows_wanted
 from anneal_runtime.trainer.method import Method
-from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
+from anneal_runtime.trainer.mixed_order import MixedOrder, Sources
+from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows, read_sources
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
 
 NO_HELD_OUT_ROWS = (
@@ -32,9 +33,12 @@ class DataRows:
 
 @dataclass(frozen=True)
 class HeldOutRows(DataRows):
-    """`used` are the rows of every validation of a run."""
+    """`used` are the rows of every validation of a run. With several data sets `parts` are those of each set that has
+    held-out rows.
+    """
 
     used: list[int] = field(default_factory=list)
+    parts: list[HeldOutPart] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,15 @@ class TrainingData:
 
 
 def load_training_data(
-    path: Path, held_out_path: Path | None, args: TrainingArgs, method: Method, base: LoadedModel, note: Note
+    path: Path,
+    held_out_path: Path | None,
+    args: TrainingArgs,
+    method: Method,
+    base: LoadedModel,
+    note: Note,
+    sources: Sources | None = None,
 ) -> TrainingData:
-    """`held_out_path` is None without rows that are not trained on."""
+    """`held_out_path` is None without rows that are not trained on, `sources` for rows of one data set."""
     context = context_length(base.model.config)
     max_length = min(args.max_length, context)
     if max_length < args.max_length:
@@ -68,16 +78,46 @@ def load_training_data(
     if args.overlong and method.type == "reinforcement":
         note("argument_ignored", "overlong has no effect on recorded answers: those that are too long are cut.")
     if _keeps_places(method, overlong):
-        order = RowOrder(count_rows(path), args.rows_per_step, args.seed)
+        order = _order(path, None, args, method, sources)
         visited = order.visited(args.total_steps(order.steps_per_epoch))
         train = DataRows(encode_rows(path, encoder, max_length, visited, train_on=method["train_on"]), max_length)
     else:
         train = _all_rows(path, encoder, method, max_length, overlong)
-        order = RowOrder(len(train.rows), args.rows_per_step, args.seed, updates_per_batch=method.updates_per_batch)
+        order = _order(path, train.rows, args, method, sources)
     total_steps = args.total_steps(order.steps_per_epoch)
     _tell_long_rows(train, context, note)
-    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, overlong, note)
+    _tell_mix(order, total_steps, note)
+    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, overlong, note, sources)
     return TrainingData(train, order, total_steps, held_out)
+
+
+def _order(
+    path: Path, kept: EncodedRows | None, args: TrainingArgs, method: Method, sources: Sources | None
+) -> RowOrder:
+    """The order of the rows of a file that are kept, or of all its rows when None."""
+    updates = method.updates_per_batch
+    if sources is None:
+        count = count_rows(path) if kept is None else len(kept)
+        return RowOrder(count, args.rows_per_step, args.seed, updates_per_batch=updates)
+    of_rows = _sources_of(path, kept)
+    if of_rows is None:
+        raise DataError("Rows of several data sets do not say which set they are of.")
+    missing = [name for number, name in enumerate(sources.names) if number not in set(of_rows)]
+    if missing:
+        raise DataError(f"No row of the data set {missing[0]} is left to train on: all are longer than max_length.")
+    return MixedOrder(sources, of_rows, args.rows_per_step, args.seed, updates_per_batch=updates)
+
+
+def _sources_of(path: Path, kept: EncodedRows | None) -> list[int] | None:
+    of_lines = read_sources(path)
+    return of_lines if of_lines is None or kept is None else kept.of_kept(of_lines)
+
+
+def _tell_mix(order: RowOrder, total_steps: int, note: Note) -> None:
+    epochs = order.epochs(total_steps)
+    if epochs:
+        told = ", ".join(f"{name} {passes:.2f} times" for name, passes in epochs.items())
+        note("data_sets_mixed", f"In {total_steps} steps the training visits the rows of {told}.")
 
 
 def _keeps_places(method: Method, overlong: str) -> bool:
@@ -97,6 +137,7 @@ def _all_rows(path: Path, encoder: TextEncoder, method: Method, max_length: int,
         max_length,
         overlong=overlong,
         learns_chosen_prompt=method.learns_chosen_prompt,
+        path=path,
     )
     return DataRows(rows, max_length, is_good)
 
@@ -121,6 +162,7 @@ def _load_held_out(
     max_length: int,
     overlong: str,
     note: Note,
+    sources: Sources | None,
 ) -> HeldOutRows | None:
     if path is None:
         if args.decides_by_validation:
@@ -129,7 +171,7 @@ def _load_held_out(
     every = args.steps_between_validations(total_steps)
     wanted = rows_wanted(every * args.rows_per_step, args.decides_by_validation)
     try:
-        held_out = load_held_out(path, encoder, method, max_length, overlong, wanted)
+        held_out = load_held_out(path, encoder, method, max_length, overlong, wanted, sources)
     except RowsRefused as error:
         raise RowsRefused(f"Held-out rows: {error}") from error
     except DataError as error:
@@ -140,11 +182,29 @@ def _load_held_out(
 
 
 def load_held_out(
-    path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str, wanted: int
+    path: Path,
+    encoder: TextEncoder,
+    method: Method,
+    max_length: int,
+    overlong: str,
+    wanted: int,
+    sources: Sources | None = None,
 ) -> HeldOutRows:
     if _keeps_places(method, overlong):
-        used = evenly_spaced(count_rows(path), wanted)
+        used, parts = _used(path, None, count_rows(path), wanted, sources)
         rows = encode_rows(path, encoder, max_length, set(used), train_on=method["train_on"])
-        return HeldOutRows(rows, max_length, used=used)
+        return HeldOutRows(rows, max_length, used=used, parts=parts)
     data = _all_rows(path, encoder, method, max_length, overlong)
-    return HeldOutRows(data.rows, max_length, data.is_good, evenly_spaced(len(data.rows), wanted))
+    used, parts = _used(path, data.rows, len(data.rows), wanted, sources)
+    return HeldOutRows(data.rows, max_length, data.is_good, used, parts)
+
+
+def _used(
+    path: Path, kept: EncodedRows | None, count: int, wanted: int, sources: Sources | None
+) -> tuple[list[int], list[HeldOutPart]]:
+    """The rows that a validation takes, and those of each data set where the lines name one."""
+    of_rows = None if sources is None else _sources_of(path, kept)
+    if sources is None or of_rows is None:
+        return evenly_spaced(count, wanted), []
+    parts = held_out_parts(sources, of_rows, wanted)
+    return [row for part in parts for row in part.used], parts

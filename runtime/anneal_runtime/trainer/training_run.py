@@ -19,6 +19,7 @@ from anneal_runtime.trainer.checkpoint import RunState, save_checkpoint
 from anneal_runtime.trainer.failures import Diverged, PeerLost
 from anneal_runtime.trainer.held_out import Validated
 from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.mixed_order import Sources
 from anneal_runtime.trainer.objectives.reference import ReferenceLogps, save_references
 from anneal_runtime.trainer.reporter import ProgressClock, Reporter
 from anneal_runtime.trainer.step import OptimizerStep, StepOutcome, flops_per_token
@@ -53,6 +54,8 @@ class Plan:
     checkpoint: Path | None
     # The adapter to begin from; None makes a new one.
     start: Path | None
+    # None for rows of one data set.
+    sources: Sources | None = None
 
 
 @dataclass
@@ -162,7 +165,11 @@ class TrainingRun:
                 "tokens": self.state.tokens_seen,
                 "grad_norm": _finite(float(self.newest.grad_norm)),
                 "tokens_per_second": self._clock.tokens_per_second,
-                **_named_for(self.plan.method, {**self.series(), **_validated_series(validated)}),
+                **_named_for(
+                    self.plan.method,
+                    {**self.series(), **_validated_series(validated)},
+                    _series_by_set(self.data.order.epochs(step), validated),
+                ),
             }
         )
         reporter.raise_failure()
@@ -235,12 +242,21 @@ def _validated_series(validated: Validated | None) -> Series:
     return {"valid_loss": _finite(validated.loss), **series, "valid_rows": validated.row_count}
 
 
-def _named_for(method: Method, series: Series) -> dict[str, Any]:
+def _series_by_set(epochs: dict[str, float], validated: Validated | None) -> Series:
+    """Of several data sets: the passes over each so far, and its held-out loss."""
+    losses = {} if validated is None else validated.by_set
+    return {
+        **{f"epoch/{name}": passes for name, passes in epochs.items()},
+        **{f"valid_loss/{name}": _finite(loss) for name, loss in losses.items()},
+    }
+
+
+def _named_for(method: Method, series: Series, by_set: Series) -> dict[str, Any]:
     """Supervised training has fields of its own in a report; other methods name their series in one."""
     if method.type == "supervised":
-        return dict(series)
+        return {**series, "series": by_set} if by_set else dict(series)
     shared: dict[str, Any] = {name: series.pop(name) for name in ("valid_loss", "valid_rows") if name in series}
-    return {**shared, "series": series}
+    return {**shared, "series": {**series, **by_set}}
 
 
 def _finite(value: float) -> float | None:

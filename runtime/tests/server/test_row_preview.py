@@ -158,7 +158,13 @@ def test_rows_that_are_too_long_are_shown_as_the_job_takes_them(
     kept = [row for row in previews if not row[0]["dropped"]]
     assert [[given_back(each) for each in row] for row in kept] == [trained(rows, at) for at in range(len(rows))]
     counts = (len(previews) - len(kept), sum(row[0]["truncated"] for row in kept))
-    assert counts == (rows.dropped_count, rows.cut_count) and sum(counts) > 0
+    assert sum(counts) > 0
+    assert rows.counts() == {
+        **{"rows": len(previews), "dropped": counts[0], "cut": counts[1], "complete": True},
+        "tokens": sum(each["length"] for row in kept for each in row),
+        "learned": sum(each["learned"] for row in kept for each in row),
+        "without_end": sum(not all(each["ended"] for each in row) for row in kept),
+    }
     refused = shown(encoder, method, lines, most, overlong="refuse")
     assert sum("which the job refuses" in str(row["error"]) for row in refused) == sum(counts)
 

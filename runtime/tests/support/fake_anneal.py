@@ -36,7 +36,7 @@ class FakeAnneal:
     committed: list[dict[str, Any]] = field(default_factory=list)
     evaluation: dict[str, Any] | None = None
     notes: list[dict[str, str]] = field(default_factory=list)
-    truncated_rows: int | None = None
+    row_counts: dict[str, Any] | None = None
     failure: dict[str, str] | None = None
     away: bool = False
     fenced: bool = False
@@ -213,7 +213,7 @@ def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any
             fake.evaluation = body
         case ["notes"]:
             fake.notes += body["notes"]
-            fake.truncated_rows = body.get("truncated_rows", fake.truncated_rows)
+            fake.row_counts = body.get("row_counts", fake.row_counts)
         case ["failure"]:
             fake.failure = body
     return {}

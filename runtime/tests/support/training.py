@@ -14,6 +14,7 @@ from anneal_runtime.trainer.adapter import Origin, trainable
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.four_bit import load_in_4bit
 from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.mixed_order import Sources
 from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.reporter import Reporter
 from anneal_runtime.trainer.termination import Termination
@@ -65,6 +66,7 @@ def train(
     checkpoint: Path | None = None,
     base: LoadedModel | None = None,
     method: Method = SUPERVISED,
+    sources: Sources | None = None,
     prepare: Callable[[TrainingRun, Termination], None] = lambda _run, _termination: None,
     **args: Any,
 ) -> Training:
@@ -76,9 +78,8 @@ def train(
     settings = replace(USUAL_ARGS, **{"learning_rate": 2e-3, "save_steps": 1000, **defaults, **args})
     training = Training(folder)
     where = folder / "held_out" if held_out else None
-    plan = Plan(
-        settings, method, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint, None
-    )
+    origin = Origin("anneal-tiny", "00", "spec")
+    plan = Plan(settings, method, origin, folder / "train", where, folder, checkpoint, None, sources)
     load = load_in_4bit if settings.load_in_4bit else load_causal_lm
     run = prepare_run(plan, base or load(TINY, torch.device("cpu")), training.note)
     termination = Termination()

@@ -172,7 +172,7 @@ def test_overlong_refuse_names_how_many_rows_and_where(tmp_path: Path) -> None:
         train(tmp_path / "train", [ROWS[0], LONG, *ROWS[1:], LONG], None, **args)
     with pytest.raises(RowsRefused, match=r"^Held-out rows: 7 rows .* \(lines 1, 2, 3, 4, 5, …\)"):
         train(tmp_path / "held_out", ROWS, [LONG] * 7, **args)
-    with pytest.raises(RowsRefused, match=r"^1 rows are longer than 128 tokens \(lines 1\)"):
+    with pytest.raises(RowsRefused, match=r"^1 rows are longer than 128 tokens \(line 1\)"):
         train(tmp_path / "pairs", [LONG_PAIR, *PAIRS], None, **args, method=Method.from_json({"type": "dpo"}))
     assert len(train(tmp_path / "short", ROWS, None, **args).rows) == 8
 
@@ -197,6 +197,6 @@ def test_pairs_that_are_cut_compare_two_answers_to_one_prompt(loss_type: str, tm
 
 
 def test_pairs_that_one_token_must_hold_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="Row 1 of the data to train on has no token to learn"):
+    with pytest.raises(DataError, match="No token is left to learn of the row in line 1"):
         method = Method.from_json({"type": "dpo"})
         train(tmp_path, PAIRS, None, **{**ARGS, "max_length": 1}, overlong="cut", method=method)

@@ -68,6 +68,7 @@ def test_a_long_answer_keeps_its_start_and_half_of_the_prompt(tmp_path: Path) ->
 def test_rows_that_the_run_never_visits_are_not_encoded(tmp_path: Path) -> None:
     rows = encode(tmp_path, [("a", "b")] * 5, visited={1, 3})
     assert [len(rows.sequences([index])) for index in range(5)] == [0, 1, 0, 1, 0]
+    assert (rows.counts()["rows"], rows.counts()["complete"]) == (2, False)
 
 
 def test_nothing_to_learn_is_a_data_error(tmp_path: Path) -> None:
@@ -182,5 +183,5 @@ def test_train_on_says_what_of_a_row_is_learned(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_row_without_a_token_to_learn_is_a_data_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Row 1 of the data to train on has no token to learn"):
+    with pytest.raises(DataError, match="No token is left to learn of the row in line 1"):
         encode(tmp_path, [("", "a")], max_length=1)

@@ -95,7 +95,10 @@ def test_notes_the_arguments_that_could_not_be_honoured(anneal: FakeAnneal, tmp_
         "optim_replaced",
         "target_modules_replaced",
     }
-    assert anneal.truncated_rows == 1
+    assert anneal.row_counts is not None
+    counted = {name: anneal.row_counts[name] for name in ("rows", "cut", "dropped", "complete")}
+    assert counted == {"rows": 4, "cut": 1, "dropped": 0, "complete": True}
+    assert anneal.row_counts["tokens"] > anneal.row_counts["learned"] > 0
 
 
 def test_evaluate_mode_reports_the_same_as_the_training_attempt(anneal: FakeAnneal, tmp_path: Path) -> None:

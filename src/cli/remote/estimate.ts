@@ -5,10 +5,11 @@ export type TrainAnswer = Answer<'post', '/v1/train'>
 type Estimate = Extract<TrainAnswer, { dry_run: true }>
 type Range = Estimate['estimated_seconds']
 
-export function describeEstimate({ rows, tokens, steps, epochs, note, ...rest }: Estimate): string {
+export function describeEstimate({ rows, tokens, learned_tokens, steps, epochs, note, ...rest }: Estimate): string {
   const facts = [
     ['rows', String(rows)],
     ['tokens', tokens === null ? null : `about ${tokens}`],
+    ['learned', typeof learned_tokens !== 'number' ? null : `about ${learned_tokens} tokens in a pass`],
     ['steps', `${steps}, ${Number(epochs.toFixed(2))} passes over the rows`],
     ['time', rangeText(rest.estimated_seconds)],
     ['GPU time', rest.estimated_gpu_seconds?.high ? rangeText(rest.estimated_gpu_seconds) : null],

@@ -10,6 +10,7 @@ import { previewTrainingJob, type TrainingPreview } from '../../services/trainin
 import { submitTrainingJob } from '../../services/training-jobs/submit.ts'
 import { defineRoute } from '../kit/route.ts'
 import { integrationsOf } from './schemas/integrations.ts'
+import { dataOf } from './train-data.ts'
 import { argsOf } from './train-notes.ts'
 import { tokensOnWire, totalsOnWire } from './schemas/row-tokens.ts'
 import { TrainOrDryRun, TrainQuery, TrainRequest } from './schemas/train.ts'
@@ -36,10 +37,7 @@ export const trainRoutes = [
     async handle({ caller: ctx, query, body, rows, idempotency, headers, isSecure, signal }) {
       const input = {
         modelName: body.model_name,
-        uploadFilePath: body.upload_file_path ?? undefined,
-        datasetId: body.dataset_id ?? undefined,
-        rows: rows['data'],
-        storedId: body.id ?? undefined,
+        ...dataOf(body, rows['data']),
         evaluationRows: await evaluationRowsOf(ctx, rows['eval_data'], body.eval_dataset_id),
         evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
         skipBadRows: body.skip_bad_rows ?? false,
@@ -79,6 +77,8 @@ const dryRun = ({
   rows,
   skippedRows,
   tokens,
+  learnedTokens,
+  countedRows,
   steps,
   epochs,
   seconds,
@@ -90,6 +90,8 @@ const dryRun = ({
   rows,
   ...(skippedRows !== null && { skipped_rows: skippedRows }),
   tokens,
+  learned_tokens: learnedTokens,
+  counted_rows: countedRows,
   steps,
   epochs,
   estimated_seconds: seconds,

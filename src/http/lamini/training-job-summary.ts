@@ -1,9 +1,11 @@
 // Shapes what the services tell of a job for the wire.
+import type { DataSource, PreparedSource } from '../../domain/data-sources.ts'
 import { datasetDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import type { JobProgress } from '../../domain/job-progress.ts'
 import { costMicros } from '../../domain/prices.ts'
 import { defaultedHyperparameters, shownMethod } from '../../domain/training-method.ts'
+import type { RowCounts } from '../../domain/row-tokens.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import type { TrainingJobSummary } from '../../domain/training-job.ts'
 import type { Ctx } from '../../services/context.ts'
@@ -56,7 +58,9 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       train_rows: job.trainRows,
       truncated_rows: job.truncatedRows,
       tokens: job.estimatedTokens,
+      counted: job.rowCounts && countsOnWire(job.rowCounts),
     },
+    ...(job.sources && { datasets: setsOnWire(job.sources, job.preparedSources) }),
     skip_bad_rows: job.skipsBadRows,
     skipped_rows: job.skippedRows,
     attempts: {
@@ -71,6 +75,21 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     integrations: (job.trackers ?? []).map(shownIntegration),
   }
 }
+
+const countsOnWire = ({ withoutEnd, isWhole, ...counts }: RowCounts) => ({
+  ...counts,
+  without_end: withoutEnd,
+  complete: isWhole,
+})
+
+const setsOnWire = (sources: readonly DataSource[], prepared: readonly PreparedSource[] | null) =>
+  sources.map(({ datasetId, weight }, index) => ({
+    dataset_id: datasetId,
+    weight,
+    rows: prepared?.[index]?.rowCount ?? null,
+    train_rows: prepared?.[index]?.trainRows ?? null,
+    held_out_rows: prepared?.[index]?.heldOutRows ?? null,
+  }))
 
 const newestAttemptOf = ({ newestAttempt }: DescribedJob) =>
   newestAttempt && {

@@ -62,10 +62,11 @@ export const attemptRoutes = [
     {
       name: 'notes',
       path: 'attempt/notes',
-      summary: 'Report settings that could not be applied, and how many rows were cut',
+      summary: 'Report settings that could not be applied, and what the run learns of its rows',
       body: NotesRequest,
     },
-    ({ pod, input }) => recordNotes({ pod, input: { notes: input.notes, truncatedRows: input.truncated_rows } }),
+    ({ pod, input: { notes, truncated_rows: truncatedRows, row_counts: rowCounts } }) =>
+      recordNotes({ pod, input: { notes, truncatedRows, rowCounts } }),
   ),
   reportRoute(
     {

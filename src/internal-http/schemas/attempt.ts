@@ -22,7 +22,11 @@ export const ClaimRequest = z.object({
 
 const DataSplit = z.enum(['held_out', 'train'])
 const Sha256 = ArtifactFile.shape.sha256
-const DataFile = z.object({ url: z.string(), size: z.int().min(0), sha256: Sha256, rows: z.int().min(0) })
+const DataFile = z.object({ url: z.string(), size: z.int().min(0), sha256: Sha256 })
+const RowsFile = DataFile.extend({
+  rows: z.int().min(0),
+  lines: DataFile.optional().describe('The line of the upload that each row comes from; absent for old jobs'),
+})
 const SavedArtifact = z.object({
   id: z.uuid(),
   step: z.int32().min(0),
@@ -40,7 +44,12 @@ export const ClaimAnswer = z.object({
     .looseObject({ type: z.string() })
     .optional()
     .describe('As a job shows its method, with every hyperparameter that is no argument; absent for supervised'),
-  data: z.object({ train: DataFile, evaluation: DataFile.extend({ split: DataSplit }) }),
+  data: z.object({
+    train: RowsFile,
+    evaluation: RowsFile.extend({ split: DataSplit }),
+    sources: z.array(z.string()).optional().describe('Names of several data sets; a row has the place of its own'),
+    weights: z.array(z.number()).optional().describe('How often each of them is visited beside the others'),
+  }),
   evaluation: z
     .object({
       max_rows: z.int().nullable(),
@@ -87,11 +96,13 @@ export const StepsRequest = z.object({
         valid_token_accuracy: measured(z.number()),
         valid_rows: measured(z.int32().min(1)),
         series: z
-          .record(z.string().regex(/^[a-z0-9_/]{1,64}$/), z.number().nullable())
+          .record(z.string().regex(/^[a-z0-9_/]{1,64}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/), z.number().nullable())
           .refine((named) => Object.keys(named).length <= 64, 'must have at most 64 names')
           .optional()
           .transform((named) => named && measuredSeries(named))
-          .describe('Figures that only some methods have, by their names in TRL'),
+          .describe(
+            'Figures that only some methods have, by their names in TRL, and those of each of several data sets',
+          ),
       }),
     )
     .max(1000),
@@ -113,9 +124,24 @@ export const EvaluationRequest = z.object({
   ),
 })
 
+const Counted = z.int().min(0)
+
+const RowCounts = z
+  .object({
+    rows: Counted,
+    tokens: Counted,
+    learned: Counted,
+    cut: Counted,
+    dropped: Counted,
+    without_end: Counted,
+    complete: z.boolean(),
+  })
+  .transform(({ without_end: withoutEnd, complete: isWhole, ...counts }) => ({ ...counts, withoutEnd, isWhole }))
+
 export const NotesRequest = z.object({
   notes: z.array(z.object({ code: z.string().regex(/^[a-z0-9_]{1,64}$/), message: writtenText(2000) })).max(100),
   truncated_rows: measured(z.int32().min(0)),
+  row_counts: RowCounts.optional(),
 })
 
 export const FailureRequest = z.object({

@@ -8,6 +8,7 @@ import type {
   Attempt,
   DataFile,
   EvaluationSettings,
+  RowsFile,
   TrainingJob,
 } from '../../domain/training-job.ts'
 import { methodForTrainer } from '../../domain/training-method.ts'
@@ -29,7 +30,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
   if (!job.preparedData) throw new Error(`job ${job.id} has an attempt but no prepared data`)
   const { train, evaluation } = job.preparedData
   const { name, source, sha256 } = job.spec.baseModel
-  const { startFrom, method } = job.spec
+  const { startFrom, method, sources } = job.spec
   return {
     job_id: job.id,
     attempt: attempt.number,
@@ -39,8 +40,12 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     args: job.spec.args,
     ...(method && { method: methodForTrainer(method) }),
     data: {
-      train: await dataFile(pod, train),
-      evaluation: { ...(await dataFile(pod, evaluation)), split: evaluation.split },
+      train: await rowsFile(pod, train),
+      evaluation: { ...(await rowsFile(pod, evaluation)), split: evaluation.split },
+      ...(sources && {
+        sources: sources.map(({ datasetId }) => datasetId),
+        weights: sources.map(({ weight }) => weight),
+      }),
     },
     evaluation: evaluationOf(job.spec.evaluation ?? {}, job.preparedData.learned ?? null),
     checkpoint: attempt.mode === 'train' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
@@ -99,11 +104,16 @@ async function claim(
   })
 }
 
-const dataFile = async ({ deps }: PodCtx, { key, sizeBytes, sha256, rowCount }: DataFile) => ({
+const rowsFile = async (pod: PodCtx, { lines, ...file }: RowsFile) => ({
+  ...(await dataFile(pod, file)),
+  rows: file.rowCount,
+  ...(lines && { lines: await dataFile(pod, lines) }),
+})
+
+const dataFile = async ({ deps }: PodCtx, { key, sizeBytes, sha256 }: DataFile) => ({
   url: await deps.storage.presignPodGet(key),
   size: sizeBytes,
   sha256,
-  rows: rowCount,
 })
 
 const artifactFiles = async (pod: PodCtx, { id, step, files }: Artifact) => ({

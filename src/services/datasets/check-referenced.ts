@@ -1,3 +1,4 @@
+import type { NamedReport } from '../../domain/data-sources.ts'
 import type { DatasetReport } from '../../domain/dataset-report.ts'
 import type { MethodName } from '../../domain/method-table.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
@@ -6,12 +7,13 @@ import type { Ctx } from '../context.ts'
 import { exportRows } from '../stored-data/export-rows.ts'
 import { checkVersion } from './get-report.ts'
 import { discardRows, openRows } from './ingest-rows.ts'
+import { ofSet } from './resolve-several.ts'
 import { findReferenced, noDataNamed, nothingUploaded, type DatasetReference } from './resolve.ts'
 
 type Wanted = { model: string; method: MethodName }
 
-/** `leftIn`: the data set whose upload is read instead of the request's rows. */
-type Checked = { report: DatasetReport; leftIn: string | null }
+/** `reports`: on each data set. `leftIn`: the data set whose upload is read instead of the request's rows. */
+type Checked = { reports: NamedReport[]; leftIn: string | null }
 
 /**
  * Checks the data that a training request names, and makes no data set of it. Tokens are those of the base model `model`, and
@@ -19,11 +21,28 @@ type Checked = { report: DatasetReport; leftIn: string | null }
  * @throws ServiceError invalid_input, unavailable while a long check runs
  */
 export async function checkReferencedData(ctx: Ctx, reference: DatasetReference, wanted: Wanted): Promise<Checked> {
-  const { read: report, leftIn } = await readReferenced(ctx, reference, {
+  const { parts, leftIn } = await readParts(ctx, reference, {
     version: (version) => checkVersion(ctx, version, wanted),
     rows: (rows) => checkRows(ctx, rows, wanted),
   })
-  return { report, leftIn }
+  return { reports: parts.map(({ set, read }) => ({ ...read, ...(set !== undefined && { set }) })), leftIn }
+}
+
+type Parts<T> = { parts: { set?: string; read: T }[]; leftIn: string | null }
+
+/** Reads each data set that a training request names; `set` is the name of one of several. @throws ServiceError invalid_input */
+export async function readParts<T>(ctx: Ctx, reference: DatasetReference, reading: Reading<T>): Promise<Parts<T>> {
+  const { sets, modelName } = reference
+  if (!sets) {
+    const { read, leftIn } = await readReferenced(ctx, reference, reading)
+    return { parts: [{ read }], leftIn }
+  }
+  const parts: Parts<T>['parts'] = []
+  for (const [index, { datasetId }] of sets.entries()) {
+    const { read } = await ofSet(index, () => readReferenced(ctx, { datasetId, modelName }, reading))
+    parts.push({ set: datasetId, read })
+  }
+  return { parts, leftIn: null }
 }
 
 /** `version` answers null when nothing is uploaded. `rows` are those of the request, or those that are kept under an id. */
@@ -36,7 +55,7 @@ type Reading<T> = {
  * Reads the data that a training request names, and makes no data set of it.
  * @throws ServiceError invalid_input
  */
-export async function readReferenced<T>(
+async function readReferenced<T>(
   ctx: Ctx,
   reference: DatasetReference,
   reading: Reading<T>,

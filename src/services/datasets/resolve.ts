@@ -11,9 +11,14 @@ import { keepRows, openRows, type ReceivedRows } from './ingest-rows.ts'
 import { acceptUpload } from '../limits/account-quotas.ts'
 import { exportRows } from '../stored-data/export-rows.ts'
 
+/** One of several data sets, with its weight beside the others. */
+export type DataSet = { datasetId: string; weight: number }
+
 export type DatasetReference = {
   uploadFilePath?: string | undefined
   datasetId?: string | undefined
+  /** Several data sets, instead of one. */
+  sets?: readonly DataSet[] | undefined
   /** Rows that came inside the request; `[]` means none. */
   rows?: ReceivedRows | undefined
   isPublic?: boolean | undefined

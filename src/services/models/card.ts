@@ -82,7 +82,9 @@ async function dataOf({ deps: { database }, accountId }: Ctx, job: TrainingJob):
   const version = await database.datasets.findVersion(accountId, datasetVersionId)
   const [details] = await database.jobDetails.describe(accountId, [id])
   return {
-    name: datasetDisplayName({ datasetId, fileName: details?.fileName ?? null }),
+    name: spec.sources
+      ? spec.sources.map((source) => `${source.datasetId}, weight ${source.weight}`).join('; ')
+      : datasetDisplayName({ datasetId, fileName: details?.fileName ?? null }),
     id: datasetId,
     version: version?.version ?? null,
     rows: preparedData,

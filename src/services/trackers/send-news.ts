@@ -67,7 +67,7 @@ async function openRun(
   })
   await mlflow.logParams(runId, [
     { key: 'base_model', value: job.baseModel },
-    { key: 'dataset_id', value: job.datasetId },
+    { key: 'dataset_id', value: job.spec.sources?.map(({ datasetId }) => datasetId).join(', ') ?? job.datasetId },
     ...Object.entries(job.spec.args).map(([key, value]) => ({
       key,
       value: typeof value === 'string' ? value : JSON.stringify(value),

@@ -5,7 +5,7 @@ import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut, totalSteps } from '../../domain/training-args.ts'
-import { methodNameOf } from '../../domain/training-method.ts'
+import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
@@ -22,6 +22,10 @@ export type TrainingEstimate = {
   skippedRows: number | null
   /** Their tokens, from a sample; null without the model's tokenizer. */
   tokens: number | null
+  /** Those that the job learns in one pass, from the same sample. */
+  learnedTokens: number | null
+  /** Rows of the sample. */
+  countedRows: number
   steps: number
   epochs: number
   seconds: Estimate | null
@@ -48,13 +52,16 @@ export async function estimateTrainingJob({
   const wanted = { model: entry.name, method: methodNameOf({ method }) }
   await requireRoomNow(ctx, database)
   const { gpuConfig, evaluationRows, skipBadRows: isSkipping = false } = input
-  const { report, leftIn } = await checkReferencedData(ctx, input, wanted)
-  refuse('data', trainingDataProblem(report, { isSkipping }))
-  refuseForm(entry, report)
+  const { reports, leftIn } = await checkReferencedData(ctx, input, wanted)
+  for (const report of reports) {
+    refuse(input.sets ? 'datasets' : 'data', trainingDataProblem(report, { isSkipping }))
+    refuseForm(entry, report)
+  }
   if (evaluationRows)
     refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, wanted)))
-  const rowCount = report.rowCount - report.badRowCount
-  const trained = evaluationRows ? rowCount : trainedRowCount({ ...report, rowCount })
+  const good = reports.map((report) => ({ ...report, rowCount: report.rowCount - report.badRowCount }))
+  const rowCount = total(good, (report) => report.rowCount)
+  const trained = evaluationRows ? rowCount : trainedRowCount(good)
   const { steps, epochs } = totalSteps(args, trained)
   const hasHeldOut = evaluationRows !== undefined || trained < rowCount
   const told = [
@@ -62,30 +69,30 @@ export async function estimateTrainingJob({
     ...(leftIn === null ? [] : [rowsLeft(leftIn)]),
     ...(hasHeldOut ? [] : notesWithoutHeldOut(args)),
   ].map(({ message }) => message)
-  const tokensPerRow = tokensOf(report, args.max_length)
+  const tokensPerRow = tokensOf(good, args.max_length)
   const gpuCount = gpuCountOf({
     gpus: askedGpus(ctx.deps.settings, gpuConfig),
     nodes: gpuConfig.nodes ?? 1,
     baseModel: entry,
   })
+  const isCounted = reports.every(({ tokenLength }) => tokenLength?.tokenizer === entry.name)
   const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, limit: pastJobs })
-  const skipped = skippedNote(report)
+  const ofRows = reports.flatMap((report) => [...formWarnings(learned, report), ...asList(skippedNote(report))])
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
   return {
-    rows: report.rowCount,
-    skippedRows: isSkipping ? report.badRowCount : null,
+    rows: total(reports, (report) => report.rowCount),
+    skippedRows: isSkipping ? total(reports, (report) => report.badRowCount) : null,
     // Another model's tokenizer makes twice or half as many of the same text. It still compares this data with past data.
-    tokens:
-      tokensPerRow === null || report.tokenLength?.tokenizer !== entry.name
-        ? null
-        : Math.round(tokensPerRow * rowCount),
+    tokens: tokensPerRow === null || !isCounted ? null : Math.round(tokensPerRow * rowCount),
+    learnedTokens: isCounted ? learnedOf(reports, method) : null,
+    countedRows: isCounted ? total(reports, ({ tokenLength }) => tokenLength?.sampledRows ?? 0) : 0,
     steps,
     epochs,
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
-    warnings: [...told, ...formWarnings(learned, report), ...(skipped === null ? [] : [skipped])],
+    warnings: [...told, ...ofRows],
   }
 }
 
@@ -109,8 +116,26 @@ function formWarnings(learned: Learned | null, { form }: DatasetReport): string[
   ]
 }
 
-const tokensOf = ({ tokenLength, rowCount, badRowCount }: DatasetReport, maxLength: number): number | null =>
-  tokenLength === null ? null : Math.min(tokenLength.estimatedTotal / (rowCount - badRowCount), maxLength)
+/** Null where a report is of an older release. Texts have no answers: all of them is learned. */
+function learnedOf(reports: readonly DatasetReport[], method: TrainingMethod | null): number | null {
+  const trainOn = method?.type === 'supervised' ? method.hyperparameters['train_on'] : 'answers'
+  const counts = reports.map(({ tokenLength }) => {
+    if (trainOn === 'everything') return tokenLength?.estimatedTotal
+    return tokenLength?.estimatedLearned?.[trainOn === 'last_answer' ? 'lastAnswer' : 'answers']
+  })
+  return counts.includes(undefined) ? null : total(counts, (count) => count ?? 0)
+}
+
+const asList = (sentence: string | null) => (sentence === null ? [] : [sentence])
+
+const total = <T>(each: readonly T[], of: (one: T) => number) => each.reduce((sum, one) => sum + of(one), 0)
+
+/** Of a row. `reports` count good rows. */
+function tokensOf(reports: readonly DatasetReport[], maxLength: number): number | null {
+  if (reports.some(({ tokenLength }) => tokenLength === null)) return null
+  const tokens = total(reports, ({ tokenLength }) => tokenLength?.estimatedTotal ?? 0)
+  return Math.min(tokens / total(reports, ({ rowCount }) => rowCount), maxLength)
+}
 
 const multiplied = ({ low, likely, high }: Estimate, count: number): Estimate => ({
   low: low * count,

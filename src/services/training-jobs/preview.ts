@@ -3,7 +3,7 @@ import { methodNameOf, shownMethod, type ShownMethod } from '../../domain/traini
 import type { TrainingArgs } from '../../domain/training-args.ts'
 import type { Columns } from '../../domain/dataset-report.ts'
 import type { Ctx } from '../context.ts'
-import { readReferenced } from '../datasets/check-referenced.ts'
+import { readParts } from '../datasets/check-referenced.ts'
 import { rowsLeft } from '../datasets/resolve.ts'
 import { mostShownRows, showTokens } from '../datasets/show-tokens.ts'
 import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
@@ -11,8 +11,8 @@ import { resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 const countedRows = 500
 
 export type TrainingPreview = {
-  /** The first rows of the data. */
-  rows: TokenizedRow[]
+  /** The first rows of the data, of each set of several. `set`: the name of the set. */
+  rows: (TokenizedRow & { set?: string })[]
   totals: TokenTotals
   method: ShownMethod
   args: TrainingArgs
@@ -34,12 +34,20 @@ export async function previewTrainingJob({
 }): Promise<TrainingPreview> {
   const { entry, args, notes, method } = await resolveTraining(ctx, input)
   const { datasets, database } = ctx.deps
+  const setCount = input.sets?.length ?? 1
   const readLines = (key: string, columns: Columns | null) =>
     datasets.lines(
-      { accountId: ctx.accountId, key, columns, method: methodNameOf({ method }), offset: 0, limit: countedRows },
+      {
+        accountId: ctx.accountId,
+        key,
+        columns,
+        method: methodNameOf({ method }),
+        offset: 0,
+        limit: Math.floor(countedRows / setCount),
+      },
       signal,
     )
-  const { read, leftIn } = await readReferenced<PreparedRows>(ctx, input, {
+  const { parts, leftIn } = await readParts<PreparedRows>(ctx, input, {
     version: async ({ id, uploadKey }) => readLines(uploadKey, await database.datasets.columns(id)),
     async rows({ key }) {
       const found = await readLines(key, null)
@@ -47,13 +55,27 @@ export async function previewTrainingJob({
       return found
     },
   })
-  const rows = await showTokens(ctx, { rows: read.rows, training: { entry, args, method } }, signal)
+  const asked = inTurn(parts.map(({ set, read }) => read.rows.map((row) => ({ row, set }))))
+  const shown = await showTokens(ctx, { rows: asked.map(({ row }) => row), training: { entry, args, method } }, signal)
+  const rows = shown.map((row, index) => {
+    const set = asked[index]?.set
+    return { ...row, ...(set !== undefined && { set }) }
+  })
   const told = [...notes, ...(leftIn === null ? [] : [rowsLeft(leftIn)])]
   return {
     rows: rows.slice(0, mostShownRows),
-    totals: totalsOf(rows, read.isEnd),
+    totals: totalsOf(
+      rows,
+      parts.every(({ read }) => read.isEnd),
+    ),
     method: shownMethod({ method, args }, entry),
     args,
     warnings: told.map(({ message }) => message),
   }
 }
+
+/** The first of each list, then the second of each, and so on. */
+const inTurn = <T>(lists: readonly (readonly T[])[]): T[] =>
+  Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, at) =>
+    lists.flatMap((list) => list.slice(at, at + 1)),
+  ).flat()

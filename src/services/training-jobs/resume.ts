@@ -1,3 +1,4 @@
+import { sourcesOf, type DataSource } from '../../domain/data-sources.ts'
 import { rowReader, trainingDataProblem } from '../../domain/dataset-report.ts'
 import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
@@ -59,18 +60,25 @@ const sameData = (jobId: number) =>
 
 /** False when the data that the job failed by is the same: a resume would fail again. */
 async function mayHaveOtherData(ctx: Ctx, job: TrainingJob) {
-  const { storage, database } = ctx.deps
+  const { storage } = ctx.deps
   if (!isFailedByData(job)) return true
   // Prepared rows that are lost are made again from the upload.
   if (job.preparedData) return (await storage.stat(job.preparedData.train.key)) === null
-  const [upload, report] = await Promise.all([
-    storage.stat(job.spec.dataKey),
-    database.datasets.report(job.datasetVersionId),
-  ])
-  if (!report || report.etag !== upload?.etag || report.reader !== rowReader) return true
-  if ((report.method ?? 'supervised') !== methodNameOf(job.spec)) return true
+  const areBad = await Promise.all(sourcesOf(job).map((source) => isKnownBad(ctx, job, source)))
   // A full account that has room again is no fault of the data.
-  return trainingDataProblem(report, { isSkipping: job.spec.skipBadRows ?? false }) === null
+  return !areBad.includes(true)
+}
+
+/** Whether a job would fail by these rows as they are now. */
+async function isKnownBad(
+  { deps: { storage, database } }: Ctx,
+  { spec }: TrainingJob,
+  { dataKey, versionId }: Pick<DataSource, 'dataKey' | 'versionId'>,
+): Promise<boolean> {
+  const [upload, report] = await Promise.all([storage.stat(dataKey), database.datasets.report(versionId)])
+  if (!report || report.etag !== upload?.etag || report.reader !== rowReader) return false
+  if ((report.method ?? 'supervised') !== methodNameOf(spec)) return false
+  return trainingDataProblem(report, { isSkipping: spec.skipBadRows ?? false }) !== null
 }
 
 function refuseUnlessResumable({ id, status, resumeCount, resumeLimit, cancelRequestedAt }: TrainingJob) {

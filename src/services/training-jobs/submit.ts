@@ -1,5 +1,6 @@
 import { assertNever } from '../../domain/assert-never.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import type { DataSource } from '../../domain/data-sources.ts'
 import type { Grader } from '../../domain/grader.ts'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
@@ -19,6 +20,7 @@ import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
 import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
+import { resolveSources } from '../datasets/resolve-several.ts'
 import { nothingUploaded, placeOf, resolveDataset, rowsLeft, type DatasetReference } from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
@@ -93,12 +95,17 @@ type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
   trackers: TrackerRequest[]
   method: TrainingMethod | null
 } & ReturnType<typeof resolveTrainingArgs>
-type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean }
+type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean; sources?: DataSource[] }
 
 /** A location names its upload without a query: the acceptance then looks for the row. */
 async function findUpload({ ctx, input, idempotency }: Submission): Promise<Upload> {
   const named = placeOf(ctx, input)
   if (named) return { ...named, datasetId: input.datasetId, wasSeen: false }
+  if (input.sets) {
+    const sources = await resolveSources(ctx, input.sets)
+    const [{ datasetId, versionId: id, dataKey: uploadKey }] = sources
+    return { id, uploadKey, datasetId, wasSeen: true, sources }
+  }
   // Rows in the request become a data set before the job is accepted: a repeat must not make a second one.
   await requireFreeKey(ctx, idempotency)
   return { ...(await resolveDataset(ctx, input)), wasSeen: true }
@@ -108,7 +115,10 @@ const accept = ({ ctx, input, idempotency }: Submission, resolved: Resolved, ver
   acceptWithinQuota(ctx, {
     job: newJob(ctx, input, resolved, version),
     version,
-    evaluationVersionId: input.evaluationRows?.versionId,
+    otherVersionIds: [
+      ...(version.sources ?? []).slice(1).map(({ versionId }) => versionId),
+      ...(input.evaluationRows ? [input.evaluationRows.versionId] : []),
+    ],
     idempotency,
     origin: ctx.origin,
   })
@@ -146,7 +156,7 @@ function newJob(
   { accountId, apiKeyId, deps }: Ctx,
   { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation, skipBadRows }: SubmitTrainingJobInput,
   { entry, startFrom, trackers, method, args, givenArgs, notes }: Resolved,
-  { uploadKey }: Upload,
+  { uploadKey, sources }: Upload,
 ): AcceptanceRequest['job'] {
   const { settings } = deps
   const { resumeLimit } = settings
@@ -159,7 +169,7 @@ function newJob(
     ...(skipBadRows && { skipBadRows }),
     ...(trackers.length > 0 && { trackers }),
   }
-  const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null }
+  const data = { dataKey: uploadKey, evaluationKey: evaluationRows?.key ?? null, ...(sources && { sources }) }
   const warnings = notes.map(({ message }) => message)
   const told = { ...(startFrom && { startFrom }), ...(warnings.length > 0 && { warnings }) }
   const spec = { baseModel: frozen(entry), args, givenArgs, ...asked, ...data, ...told }
@@ -217,12 +227,13 @@ const frozen = ({ name, source, resources, contextLength, sha256 }: CatalogueEnt
 })
 
 /** A job resumes only from checkpoints with its own hash. */
-const specHash = ({ baseModel, args, dataKey, startFrom, method }: TrainingSpec) =>
+const specHash = ({ baseModel, args, dataKey, startFrom, method, sources }: TrainingSpec) =>
   sha256Hex(
     canonicalJson({
       baseModel: { name: baseModel.name, source: baseModel.source, sha256: baseModel.sha256 },
       args,
       dataKey,
+      ...(sources && { sources: sources.map(({ dataKey: key, weight }) => ({ dataKey: key, weight })) }),
       ...(startFrom && { startFrom: startFrom.modelName }),
       ...(method && { method: { type: method.type, hyperparameters: method.hyperparameters } }),
     }),

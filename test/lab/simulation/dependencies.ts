@@ -54,7 +54,7 @@ export function createDependencies({
         const file = { key: `jobs/${jobId}/data/rows`, sizeBytes: 4, sha256: sha256Of('rows'), rowCount: 1 }
         store.objects.set(file.key, 'rows')
         return {
-          report: { unreadFields: [] },
+          reports: [{ badRowGroups: [], badRowCount: 0, rowCount: 1, unreadFields: [] }],
           prepared: { train: file, evaluation: { ...file, split: 'train' } },
         } as never
       }),

@@ -169,7 +169,7 @@ export const acceptanceCases: Cases = {
     await database.datasets.createVersion(evaluation)
     const accept = async (changes: Parameters<typeof acceptance>[1]) =>
       (await database.jobAcceptance.accept(acceptance(account, changes), 10)).outcome
-    assert.equal(await accept({ evaluationVersionId: evaluation.id }), 'accepted')
+    assert.equal(await accept({ otherVersionIds: [evaluation.id] }), 'accepted')
     for (const { id, uploadKey } of [account.version, evaluation])
       assert.equal(await accept({ version: { id, uploadKey, datasetId: 'data', wasSeen: false } }), 'accepted')
   },

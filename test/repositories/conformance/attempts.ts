@@ -37,6 +37,7 @@ export const attemptCases: Cases = {
         savedStep: null,
         savedAt: null,
         truncatedRows: null,
+        rowCounts: null,
         reportedCause: null,
         cause: null,
       },

@@ -5,6 +5,7 @@ import { attemptPhases } from '../../../domain/training-job-status.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { ShownIntegration } from './integrations.ts'
 import { UsedGrader } from './scores.ts'
+import { PreviewTotals } from './row-tokens.ts'
 import { Status, Time } from './training-job.ts'
 
 const Args = z.record(z.string(), z.unknown())
@@ -112,8 +113,31 @@ const resource = {
         .describe(
           'Of all rows, from a sample; null until the check, or without the tokenizer of the model on the server',
         ),
+      counted: PreviewTotals.omit({ bad: true, complete: true })
+        .extend({
+          rows: z.int().describe('Training rows that were counted'),
+          complete: z
+            .boolean()
+            .describe('Whether all training rows were counted. A run that visits a part of them counts that part'),
+        })
+        .nullable()
+        .describe(
+          'What the trainer has counted with the tokenizer of the model, each row once. Null until it has, before its first step',
+        ),
     })
-    .describe('The data set of the job'),
+    .describe('The data of the job. Of several data sets the id is that of the first, and the counts are of all'),
+  datasets: z
+    .array(
+      z.object({
+        dataset_id: z.string().describe('The id of the data set'),
+        weight: z.number().describe('How often its rows are visited, beside the weights of the others'),
+        rows: z.int().nullable().describe('Rows of the data set; null until it is checked'),
+        train_rows: z.int().nullable().describe('Rows of it that are trained on; null until it is checked'),
+        held_out_rows: z.int().nullable().describe('Rows of it that are set aside for the evaluation'),
+      }),
+    )
+    .optional()
+    .describe('The data sets of a job that trains on several; absent for one'),
   skip_bad_rows: z.boolean().describe('Whether the job leaves out bad rows'),
   skipped_rows: z
     .int()

@@ -48,6 +48,7 @@ export const TokenSequences = z
   )
 
 export const PreviewedTokens = z.object({
+  dataset_id: z.string().optional().describe('The data set of the row; absent where the request names one set'),
   line: z.int().describe('The line of the file, from 1'),
   sequences: TokenSequences,
   error: RowProblem.nullable().describe('Why the row cannot be learned'),
@@ -78,7 +79,8 @@ export const sequencesOnWire = (sequences: readonly RowSequence[] | null) =>
     ...{ role, ...shown, length, learned, truncated, dropped, has_end: ended },
   }))
 
-export const tokensOnWire = ({ line, sequences, error }: TokenizedRow) => ({
+export const tokensOnWire = ({ set, line, sequences, error }: TokenizedRow & { set?: string }) => ({
+  ...(set !== undefined && { dataset_id: set }),
   line,
   sequences: sequencesOnWire(sequences),
   error,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mostDataSources } from '../../../domain/data-sources.ts'
 import { Graders } from '../../../domain/grader.ts'
 import { evaluationLimits } from '../../../domain/model-evaluation.ts'
 import { namesOfMethod, SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
@@ -65,6 +66,23 @@ const Evaluation = named(
   }).describe('How the tuned model and its base are evaluated at the end of the job'),
 )
 
+const DataSets = z
+  .array(
+    z.strictObject({
+      dataset_id: z.string().describe('The id of an existing data set; its newest version is used'),
+      weight: z
+        .number()
+        .positive()
+        .nullish()
+        .describe('How often rows of this set are visited, beside the weights of the others; 1 when absent'),
+    }),
+  )
+  .min(1)
+  .max(mostDataSources)
+  .describe(
+    `Several data sets instead of one, ${mostDataSources} at most. Each set has its own passes, held-out rows and held-out loss; an epoch is a pass over as many rows as all sets have`,
+  )
+
 /** The kinds of training that the clients of the original platform name. */
 const oldTrainTypes = ['memory_tuning', 'memory_rag', 'mome_mini'] as const
 
@@ -77,6 +95,7 @@ export const TrainRequest = named(
       .string()
       .nullish()
       .describe('The id of the data set: an existing one, or the one to store `data` under'),
+    datasets: DataSets.nullish(),
     data: z.array(Row).nullish().describe('The rows themselves, stored under dataset_id'),
     id: DataId.nullish().describe('An id of POST /v1/svc/data: all of its rows are used'),
     eval_data: z.array(Row).nullish().describe('Rows to evaluate on, instead of rows that are set aside from the data'),
@@ -188,6 +207,15 @@ const DryRun = named(
       .int()
       .nullable()
       .describe('Of all rows, from a sample, by the tokenizer of the model; null when it is not on the server'),
+    learned_tokens: z
+      .int()
+      .nullable()
+      .describe('Those of them that one pass learns, before rows are cut; null when tokens is, or for an old check'),
+    counted_rows: z
+      .int()
+      .describe(
+        'Rows of that sample: at most 1,000 of each data set, and 500,000 characters. The job counts its rows before its first step (dataset.counted)',
+      ),
     steps: z.int().describe('Steps of the run'),
     epochs: z.number().describe('Passes over the training rows'),
     estimated_seconds: Range.describe(

@@ -213,6 +213,7 @@ const unopened = {
     savedStep: null,
     savedAt: null,
     truncatedRows: null,
+    rowCounts: null,
     reportedCause: null,
     cause: null,
     exitCode: null,

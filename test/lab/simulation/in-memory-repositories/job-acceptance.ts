@@ -47,7 +47,7 @@ async function takeKey(tx: Transaction, { job: { accountId }, idempotency }: Acc
 }
 
 async function addJob(tx: Transaction, id: number, request: AcceptanceRequest, datasetId: string) {
-  const { job, version, evaluationVersionId } = request
+  const { job, version, otherVersionIds = [] } = request
   const { notes, apiKeyId, ...rest } = job
   tx.put('trainingJob', {
     ...{ ...rest, id, apiKeyId, datasetId, datasetVersionId: version.id },
@@ -55,7 +55,7 @@ async function addJob(tx: Transaction, id: number, request: AcceptanceRequest, d
     ...{ currentAttempt: 0, resumeCount: 0, cancelRequestedAt: null, pauseRequestedAt: null, modelName: null },
     ...{ createdAt: tx.now, finishedAt: null },
   })
-  const used = [version.id, evaluationVersionId]
+  const used = [version.id, ...otherVersionIds]
   await tx.update(
     'datasetVersion',
     (row) => used.includes(row.id) && row.usedAt === null,
