@@ -78,7 +78,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     const isCurrent = report && Date.now() - Date.parse(report.checkedAt) < badReportsCountMs
     const problem = isCurrent ? trainingDataProblem(report, { isSkipping }) : null
     if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'DatasetInvalid')
-    if (spec.evaluationKey !== null) return null
+    // The graders of a job decide which of its rows are bad.
+    if (spec.evaluationKey !== null || spec.method?.task) return null
     const shared = await database.trainingJobs.findPreparedData(datasetVersionId, upload.etag)
     if (!shared || shared.owner === id) return null
     const { sourceEtag: etag, ...prepared } = shared.prepared
@@ -104,16 +105,21 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
       const evaluationColumns = evaluationKey === null ? null : await columnsOfKey(database, evaluationKey)
       const data = { jobId, accountId, spec, columns, evaluationColumns }
       const { prepared, report, evaluation } = await datasets.prepare(data, signal)
-      await database.datasets.saveReport(datasetVersionId, report)
+      if (isOfUpload(spec, report)) await database.datasets.saveReport(datasetVersionId, report)
       const isSkipping = spec.skipBadRows ?? false
       return { prepared, owner: jobId, notes: notesOf({ report, evaluation, isSkipping }) }
     } catch (error) {
       if (!isInvalid(error)) throw error
-      if (error.report) await database.datasets.saveReport(datasetVersionId, error.report)
+      if (error.report && isOfUpload(spec, error.report))
+        await database.datasets.saveReport(datasetVersionId, error.report)
       throw ApplicationFailure.nonRetryable(error.message, 'DatasetInvalid')
     }
   }
 }
+
+/** Rows that are bad for the graders of one job may be good for another one. */
+const isOfUpload = ({ method }: TrainingJob['spec'], { badRowCount }: DatasetReport) =>
+  !method?.task || badRowCount === 0
 
 type Checked = { report: DatasetReport | null; evaluation: DatasetReport | null; isSkipping: boolean }
 

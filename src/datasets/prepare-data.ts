@@ -12,6 +12,7 @@ import {
 import { storageKeys } from '../domain/storage-keys.ts'
 import type { DataSplit, PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import type { MethodName } from '../domain/method-table.ts'
+import { itemNeedsOf, type ItemNeed } from '../domain/reward-task.ts'
 import { methodNameOf } from '../domain/training-method.ts'
 import type { Storage } from '../storage/storage.ts'
 import { validateRows, fingerprint } from './validate-rows.ts'
@@ -42,7 +43,13 @@ export type CheckedData = { prepared: PreparedData; report: DatasetReport; evalu
 type PrepareSettings = { limits: DatasetLimits; tokenizers: Tokenizers }
 
 /** Work on the data of one job, within its limits. */
-type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch; method: MethodName }
+type Work = {
+  storage: Storage
+  limits: DatasetLimits
+  watch: LimitWatch
+  method: MethodName
+  needs: readonly ItemNeed[]
+}
 
 /**
  * May run twice: each call writes under its own keys.
@@ -54,7 +61,8 @@ export async function prepareData(
   { limits, tokenizers }: PrepareSettings,
 ): Promise<CheckedData> {
   const method = methodNameOf(spec)
-  const work: Work = { storage, limits, watch: createLimitWatch(limits), method }
+  const needs = spec.method?.task ? itemNeedsOf(spec.method.task) : []
+  const work: Work = { storage, limits, watch: createLimitWatch(limits), method, needs }
   const unique = randomUUID()
   const key = (name: string) => storageKeys.prepared(jobId, unique, name)
   const pinned = key('source')
@@ -65,7 +73,7 @@ export async function prepareData(
     const judgements = createJudgementCount()
     const isSkipping = spec.skipBadRows ?? false
     const rows = await validateRows(await open(storage, pinned, trainingData), {
-      ...{ limits, watch: work.watch, columns, method, isSkipping },
+      ...{ limits, watch: work.watch, columns, method, needs, isSkipping },
       use(row, print) {
         selection.add(print)
         judgements.add(row)
@@ -184,11 +192,11 @@ type EachInput = {
 
 /** Reads a file whose rows were validated before. @throws DatasetInvalidError at a limit */
 async function eachRow(
-  { storage, limits, watch, method }: Work,
+  { storage, limits, watch, method, needs }: Work,
   { key, name, columns, skip, writtenBytes }: EachInput,
   use: (row: DatasetRow) => Promise<void> | undefined,
 ) {
-  const read = rowReaderOf(columns, method)
+  const read = rowReaderOf(columns, method, needs)
   for await (const batch of readDataset(await open(storage, key, name), limits.unpackedBytes))
     for (const raw of batch) {
       const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)

@@ -8,13 +8,14 @@ import type { Answer, DatasetRow } from './read-row.ts'
 const batchCharacters = 128 * 1024
 
 /** A conversation is written once, with the positions of the answers to learn. runtime/anneal_runtime/trainer/rows.py reads it. */
-export const lineOf = ({ input, output, conversation }: Omit<DatasetRow, 'answers'>) =>
+export const lineOf = ({ input, output, conversation }: Omit<DatasetRow, 'answers' | 'item'>) =>
   JSON.stringify(
     conversation ? { ...conversation, messages: conversation.messages.map(messageOnWire) } : { input, output },
   )
 
 /** The lines of a row: one, or one for each judged answer. runtime/anneal_runtime/trainer/answer_rows.py reads those of answers. */
-export function linesOf({ answers, ...row }: DatasetRow): string[] {
+export function linesOf({ answers, item, ...row }: DatasetRow): string[] {
+  if (item) return [promptLine(row, item)]
   if (!answers) return [lineOf(row)]
   const { input, conversation } = row
   const asked = conversation
@@ -29,6 +30,13 @@ export function linesOf({ answers, ...row }: DatasetRow): string[] {
   if (answers.areCompared && first && second)
     return [JSON.stringify({ ...asked, chosen: onWire(first), rejected: onWire(second) })]
   return answers.list.map((answer) => JSON.stringify({ ...asked, answer: onWire(answer), label: answer.isGood }))
+}
+
+/** runtime/anneal_runtime/trainer/prompt_rows.py reads it. */
+function promptLine({ input, conversation }: DatasetRow, item: Record<string, unknown>) {
+  if (!conversation) return JSON.stringify({ input, item })
+  const { messages, tools } = conversation
+  return JSON.stringify({ messages: messages.map(messageOnWire), ...(tools && { tools }), item })
 }
 
 const onWire = ({ said }: Answer) => (typeof said === 'string' ? said : [messageOnWire(said)])

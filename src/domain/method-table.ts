@@ -1,24 +1,6 @@
 // The ways of training, and the hyperparameters of each beside those that all have. Defaults are written nowhere else.
-
-export type Knob = { description: string } & (
-  | { default: number; minimum: number; maximum: number }
-  | { default: string; choices: readonly string[] }
-  | { default: boolean }
-)
-
-export type MethodTable = {
-  hyperparameters: Record<string, Knob>
-  /** Other defaults of some losses. */
-  defaultsByLossType: Record<string, Record<string, number | string>>
-  /** Examples of rows. */
-  rows: readonly object[]
-  /** Figures of a step that only this method has, by their names in TRL. */
-  series: readonly string[]
-  /** Rows of a step when the request names none; absent for the default of `finetune_args`. */
-  batchSize?: number
-  /** The learning rate when none is given is that of the model, times this. */
-  rateFactor: number
-}
+import type { Knob, MethodTable } from './method-knobs.ts'
+import { reinforcementTable } from './reinforcement-table.ts'
 
 const beta = {
   default: 0.1,
@@ -28,8 +10,6 @@ const beta = {
 } as const
 const weight = (kind: string) =>
   ({ default: 1, minimum: 0, maximum: 100, description: `How much a ${kind} answer counts` }) as const
-const clip = (value: number, bound: string) =>
-  ({ default: value, minimum: 0, maximum: 100, description: `A ratio of probabilities counts up to ${bound}` }) as const
 
 export const trainingMethods = {
   supervised: {
@@ -57,7 +37,7 @@ export const trainingMethods = {
   },
   dpo: {
     hyperparameters: {
-      beta,
+      beta: { ...beta, isOpenAi: true },
       loss_type: {
         default: 'sigmoid',
         choices: ['sigmoid', 'ipo', 'hinge', 'robust', 'sigmoid_norm', 'apo_zero', 'orpo', 'simpo'],
@@ -138,65 +118,26 @@ export const trainingMethods = {
     batchSize: 16,
     rateFactor: 0.01,
   },
-  reinforcement: {
-    hyperparameters: {
-      loss_type: {
-        default: 'dapo',
-        choices: ['grpo', 'dapo', 'dr_grpo', 'bnpo', 'gspo', 'cispo'],
-        description: 'How answers and tokens are weighed, by its name in TRL',
-      },
-      epsilon: clip(0.2, 'this far below 1'),
-      epsilon_high: clip(0.28, 'this far above 1; with cispo up to this value'),
-      kl_coefficient: {
-        default: 0,
-        minimum: 0,
-        maximum: 10,
-        description: 'How strongly the model is held to the one that the job began with',
-      },
-      scale_rewards: {
-        default: 'group',
-        choices: ['group', 'batch', 'none'],
-        description: 'Whose spread the rewards are divided by',
-      },
-      num_iterations: {
-        default: 1,
-        minimum: 1,
-        maximum: 16,
-        description: 'Updates on the same sampled answers',
-      },
-      max_completion_tokens: {
-        default: 512,
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'The most tokens of a sampled answer',
-      },
-      mask_truncated: {
-        default: false,
-        description: 'Whether answers that were cut off by max_completion_tokens teach nothing',
-      },
-    },
-    defaultsByLossType: {
-      gspo: { epsilon: 3e-4, epsilon_high: 4e-4 },
-      cispo: { epsilon_high: 5 },
-    },
-    rows: [{ prompt: 'Who?' }],
-    series: ['reward', 'reward_std', 'frac_reward_zero_std', 'clip_ratio/low_mean', 'clip_ratio/high_mean', 'kl'],
-    batchSize: 8,
-    rateFactor: 0.1,
-  },
+  reinforcement: reinforcementTable,
 } as const satisfies Record<string, MethodTable>
 
-/** For trainers. */
+const isForTrainer = (knob: Knob) => !knob.isForService && !('argument' in knob)
+
+/** The default of each hyperparameter that a trainer reads. */
 export const methodDefaults = Object.fromEntries(
   Object.entries<MethodTable>(trainingMethods).map(([name, { hyperparameters, defaultsByLossType }]) => [
     name,
     {
-      defaults: Object.fromEntries(Object.entries(hyperparameters).map(([knob, { default: value }]) => [knob, value])),
+      defaults: Object.fromEntries(
+        Object.entries(hyperparameters)
+          .filter(([, knob]) => isForTrainer(knob))
+          .map(([knob, { default: value }]) => [knob, value]),
+      ),
       defaults_by_loss_type: defaultsByLossType,
     },
   ]),
 )
 
 /** Jobs may train by these methods. */
-export const offeredMethods = ['supervised', 'dpo', 'kto'] as const
+export const offeredMethods = ['supervised', 'dpo', 'kto', 'reinforcement'] as const
 export type MethodName = (typeof offeredMethods)[number]

@@ -200,7 +200,8 @@ export type TrainingStep = {
   series?: Record<string, number> | undefined
 }
 
-export type ArtifactKind = 'checkpoint' | 'model'
+export const artifactKinds = ['checkpoint', 'model', 'rollouts'] as const
+export type ArtifactKind = (typeof artifactKinds)[number]
 export type ArtifactFile = { name: string; key: string; sizeBytes: number; sha256: string }
 
 /** The files that serving needs; a checkpoint also holds the optimizer's state. */

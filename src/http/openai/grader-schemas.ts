@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { GraderRun } from '../../services/graders/run.ts'
 import { named } from '../kit/named-schemas.ts'
-import { FineTuningGrader } from './fine-tuning-grader.ts'
+import { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 
 const grader = FineTuningGrader.describe('How a sample is scored')
 

@@ -4,7 +4,7 @@ import { runGrader } from '../../services/graders/run.ts'
 import { validateGrader } from '../../services/graders/validate.ts'
 import { defineRoute } from '../kit/route.ts'
 import { createLineAnswers } from './batch-lines.ts'
-import { rewardOf } from './fine-tuning-grader.ts'
+import { rewardOf } from '../../domain/fine-tuning-grader.ts'
 import {
   GraderRunObject,
   graderRunOf,
