@@ -271,6 +271,8 @@ export type EvaluationRow = {
   base: string
   /** Whether each model finds the better answer of a pair likelier. Absent for a row that is no pair. */
   prefersChosen?: { tuned: boolean; base: boolean }
+  /** Of a prompt: what its graders read. */
+  item?: Record<string, unknown>
 }
 
 export type JobEvent = {

@@ -1,6 +1,10 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
+import type { StepRollouts } from '../domain/rollouts.ts'
 import type { Artifact, ArtifactFile, ArtifactKind, EvaluationRow } from '../domain/training-job.ts'
 import type { Connection } from './connection.ts'
+
+/** As the index of rollouts has it. */
+const isRollouts = `a.kind = 'rollouts' and a.committed_at is not null`
 
 export const createArtifactRepository = (db: Connection) => ({
   async create(artifact: Omit<Artifact, 'createdAt' | 'committedAt' | 'verifiedAt'>) {
@@ -52,6 +56,38 @@ export const createArtifactRepository = (db: Connection) => ({
     return row && plain(row)
   },
 
+  /** Whether this file of rollouts is committed. */
+  async hasRollouts({ jobId, step, name }: { jobId: number; step: number; name: string }): Promise<boolean> {
+    const found = await db.$queryRaw<unknown[]>`
+      select from artifacts a
+      where ${Prisma.raw(isRollouts)} and a.job_id = ${jobId} and a.step = ${step} and a.files->0->>'name' = ${name}`
+    return found.length > 0
+  },
+
+  /** Lists committed rollouts from this step on by step, in the order of their making. */
+  async listRollouts(jobId: number, { from, to }: { from: number; to: number }): Promise<StepRollouts[]> {
+    const rows = await db.$queryRaw<StepRollouts[]>`
+      select a.step, a.files from artifacts a
+      where ${Prisma.raw(isRollouts)} and a.corrupt_at is null and a.job_id = ${jobId}
+        and a.step between ${from} and ${to}
+      order by a.step, a.committed_at, a.id`
+    const byStep = new Map<number, StepRollouts>()
+    for (const { step, files } of rows) {
+      const known = byStep.get(step)
+      if (known) known.files.push(...files)
+      else byStep.set(step, { step, files })
+    }
+    return [...byStep.values()]
+  },
+
+  /** The newest step with rollouts; null without any. */
+  async newestRolloutStep(jobId: number, name: string): Promise<number | null> {
+    const [newest] = await db.$queryRaw<{ step: number | null }[]>`
+      select max(a.step) as step from artifacts a
+      where ${Prisma.raw(isRollouts)} and a.corrupt_at is null and a.job_id = ${jobId} and a.files->0->>'name' = ${name}`
+    return newest?.step ?? null
+  },
+
   /** Finds the job's saved model, of any attempt or generation. */
   async newestModel(jobId: number): Promise<Artifact | null> {
     const [newest] = await this.listUsable(jobId, 'model', 1)
@@ -61,14 +97,22 @@ export const createArtifactRepository = (db: Connection) => ({
   /** Replaces the artifact's earlier evaluation. */
   async replaceEvaluation(artifactId: string, rows: readonly EvaluationRow[]) {
     await db.evaluation.deleteMany({ where: { artifactId } })
-    await db.evaluation.createMany({ data: rows.map((row, index) => ({ ...row, artifactId, index })) })
+    const data = rows.map(({ item, ...row }, index) => ({
+      ...{ ...row, artifactId, index },
+      ...(item && { item: item as Prisma.InputJsonValue }),
+    }))
+    await db.evaluation.createMany({ data })
   },
 
   async listEvaluation(artifactId: string): Promise<EvaluationRow[]> {
     const rows = await db.evaluation.findMany({ where: { artifactId }, orderBy: { index: 'asc' } })
     return rows.map(
-      ({ artifactId: _artifactId, index: _index, prefersChosen, ...row }) =>
-        ({ ...row, ...(prefersChosen !== null && { prefersChosen }) }) as EvaluationRow,
+      ({ artifactId: _artifactId, index: _index, prefersChosen, item, ...row }) =>
+        ({
+          ...row,
+          ...(prefersChosen !== null && { prefersChosen }),
+          ...(item !== null && { item }),
+        }) as EvaluationRow,
     )
   },
 

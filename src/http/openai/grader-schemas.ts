@@ -83,7 +83,7 @@ export function graderRunOf(
         sample_parse_error: has('sample is no JSON'),
         truncated_observation_error: false,
         unresponsive_reward_error: false,
-        invalid_variable_error: has('missing part'),
+        invalid_variable_error: has('missing part') || has('sample lacks a part'),
         other_error: has('no score'),
         python_grader_server_error: false,
         python_grader_server_error_type: null,
