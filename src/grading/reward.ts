@@ -38,10 +38,7 @@ export async function scoreSamples(
 }
 
 /** @returns null where the formula has no finite number */
-export function rewardOfScores(
-  { graders, formula }: Reward,
-  scores: Readonly<Record<string, number>>,
-): number | null {
+export function rewardOfScores({ graders, formula }: Reward, scores: Readonly<Record<string, number>>): number | null {
   if (formula === null) return Object.values(scores)[0] ?? 0
   return parseFormula(formula, Object.keys(graders))(scores)
 }

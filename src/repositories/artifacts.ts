@@ -1,5 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
-import type { StepRollouts } from '../domain/rollouts.ts'
+import { rolloutFileNames, type StepRollouts } from '../domain/rollouts.ts'
 import type { Artifact, ArtifactFile, ArtifactKind, EvaluationRow } from '../domain/training-job.ts'
 import type { Connection } from './connection.ts'
 
@@ -70,7 +70,7 @@ export const createArtifactRepository = (db: Connection) => ({
       select a.step, a.files from artifacts a
       where ${Prisma.raw(isRollouts)} and a.corrupt_at is null and a.job_id = ${jobId}
         and a.step between ${from} and ${to}
-      order by a.step, a.committed_at, a.id`
+      order by a.step, array_position(${rolloutFileNames}, a.files->0->>'name')`
     const byStep = new Map<number, StepRollouts>()
     for (const { step, files } of rows) {
       const known = byStep.get(step)

@@ -65,7 +65,12 @@ function boundsOf(knob: Knob) {
   if ('choices' in knob) return { default: knob.default, choices: knob.choices }
   if (!('minimum' in knob)) return { default: knob.default }
   const isWhole = 'argument' in knob || (knob.isWhole ?? false)
-  return { default: knob.default, minimum: knob.minimum, maximum: knob.maximum, ...(isWhole && { whole: true as const }) }
+  return {
+    default: knob.default,
+    minimum: knob.minimum,
+    maximum: knob.maximum,
+    ...(isWhole && { whole: true as const }),
+  }
 }
 
 function otherDefaults(name: string, byLossType: Record<string, Record<string, number | string>>) {

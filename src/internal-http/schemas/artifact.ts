@@ -18,7 +18,9 @@ export const NewArtifactRequest = z
   .object({
     kind: z
       .enum(artifactKinds)
-      .describe('rollouts: the answers of a step, or their rewards, in one file of a name that docs/internal-api.md has'),
+      .describe(
+        'rollouts: the answers of a step, or their rewards, in one file of a name that docs/internal-api.md has',
+      ),
     step: z.int32().min(0),
     files: ArtifactFiles,
   })

@@ -108,10 +108,7 @@ type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean }
 
 /** A location names its upload without a query: the acceptance then looks for the row, unless rows are read before it. */
-async function findUpload(
-  { ctx, input, idempotency }: Submission,
-  method: TrainingMethod | null,
-): Promise<Upload> {
+async function findUpload({ ctx, input, idempotency }: Submission, method: TrainingMethod | null): Promise<Upload> {
   const named = method?.task ? null : placeOf(ctx, input)
   if (named) return { ...named, datasetId: input.datasetId, wasSeen: false }
   // Rows in the request become a data set before the job is accepted: a repeat must not make a second one.
@@ -240,7 +237,11 @@ const specHash = ({ baseModel, args, dataKey, startFrom, method }: TrainingSpec)
       dataKey,
       ...(startFrom && { startFrom: startFrom.modelName }),
       ...(method && {
-        method: { type: method.type, hyperparameters: method.hyperparameters, ...(method.task && { task: method.task }) },
+        method: {
+          type: method.type,
+          hyperparameters: method.hyperparameters,
+          ...(method.task && { task: method.task }),
+        },
       }),
     }),
   )
