@@ -1,8 +1,7 @@
 // The method of a request, of a job, and as answers show it.
 import { z } from 'zod'
 import type { Knob, MethodTable } from './method-knobs.ts'
-import { trainingMethods, offeredMethods, type MethodName } from './method-table.ts'
-import { answersPerPrompt } from './reinforcement-table.ts'
+import { answersPerPrompt, offeredMethods, trainingMethods, type MethodName } from './method-table.ts'
 import { rewardFields, type RewardTask } from './reward-task.ts'
 import { invalidInput } from './service-error.ts'
 import { defaultLearningRate, type FinetuneArgs, type RecommendedArgs, type TrainingArgs } from './training-args.ts'

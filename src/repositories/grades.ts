@@ -1,4 +1,4 @@
-import { Prisma } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Grade, RolloutSplit, SamplePlace } from '../domain/rollouts.ts'
 import type { Connection } from './connection.ts'
 
