@@ -44,12 +44,12 @@ export type RewardTask = {
 export type SentTask = z.output<z.ZodObject<typeof rewardFields>>
 
 /** Grader names of series and grades hold letters, digits and _ only. The name of a single grader may be any text. */
-const safeName = (name: string) => name.replaceAll(/\W/g, '_')
+export const seriesName = (name: string) => name.replaceAll(/\W/g, '_')
 
 /** The reward of a task, with names as trainers and series know its graders. */
 export function rewardOfTask({ grader }: Pick<RewardTask, 'grader'>) {
   const { graders, formula } = rewardOf(grader)
-  return { graders: Object.fromEntries(Object.entries(graders).map(([name, each]) => [safeName(name), each])), formula }
+  return { graders: Object.fromEntries(Object.entries(graders).map(([name, each]) => [seriesName(name), each])), formula }
 }
 
 /** A part of a row's item that a grader reads. */

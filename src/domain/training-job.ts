@@ -3,10 +3,11 @@ import type { AttemptCause } from './attempt-cause.ts'
 import type { CatalogueEntry } from './catalogue.ts'
 import type { Columns } from './dataset-report.ts'
 import type { NameParts } from './display-name.ts'
-import type { Grader } from './grader.ts'
+import type { Grader, Scores } from './grader.ts'
 import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
+import type { RewardTask } from './reward-task.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
 import type { MethodName } from './method-table.ts'
 import type { TrainingMethod } from './training-method.ts'
@@ -254,6 +255,8 @@ export type ModelVersion = {
   evaluatedRows: number
   /** The graders of the job's request. */
   graders: Grader[] | null
+  /** Of a reinforcement job. */
+  task: RewardTask | null
   /** Null until they are computed. */
   scores: JobScores | null
   /** The tuned model that its training began from. */
@@ -273,6 +276,8 @@ export type EvaluationRow = {
   prefersChosen?: { tuned: boolean; base: boolean }
   /** Of a prompt: what its graders read. */
   item?: Record<string, unknown>
+  /** Of a prompt, once they are computed. */
+  scores?: { tuned: Scores; base: Scores }
 }
 
 export type JobEvent = {

@@ -97,21 +97,30 @@ export const createArtifactRepository = (db: Connection) => ({
   /** Replaces the artifact's earlier evaluation. */
   async replaceEvaluation(artifactId: string, rows: readonly EvaluationRow[]) {
     await db.evaluation.deleteMany({ where: { artifactId } })
-    const data = rows.map(({ item, ...row }, index) => ({
+    const data = rows.map(({ item, scores: _scores, ...row }, index) => ({
       ...{ ...row, artifactId, index },
       ...(item && { item: item as Prisma.InputJsonValue }),
     }))
     await db.evaluation.createMany({ data })
   },
 
+  /** Keeps the scores of the first rows. */
+  async keepEvaluationScores(artifactId: string, scores: readonly NonNullable<EvaluationRow['scores']>[]) {
+    await db.$executeRaw`
+      update evaluations set scores = kept.scores
+      from jsonb_array_elements(${JSON.stringify(scores)}::jsonb) with ordinality as kept(scores, place)
+      where artifact_id = ${artifactId}::uuid and index = kept.place - 1`
+  },
+
   async listEvaluation(artifactId: string): Promise<EvaluationRow[]> {
     const rows = await db.evaluation.findMany({ where: { artifactId }, orderBy: { index: 'asc' } })
     return rows.map(
-      ({ artifactId: _artifactId, index: _index, prefersChosen, item, ...row }) =>
+      ({ artifactId: _artifactId, index: _index, prefersChosen, item, scores, ...row }) =>
         ({
           ...row,
           ...(prefersChosen !== null && { prefersChosen }),
           ...(item !== null && { item }),
+          ...(scores !== null && { scores }),
         }) as EvaluationRow,
     )
   },

@@ -6,7 +6,7 @@ import { createLineAnswers } from './batch-lines.ts'
 
 const endpoint = '/v1/chat/completions' as const
 
-type Asker = { deps: ModelCtx['deps'] & { log: Pick<Log, 'error'> }; accountId: string; apiKeyId: string }
+type Asker = { deps: ModelCtx['deps'] & { log: Pick<Log, 'error'> }; accountId: string; apiKeyId: string | null }
 
 /** @returns a function that throws while a model is away */
 export function askingJudges({ deps, accountId, apiKeyId }: Asker) {

@@ -26,8 +26,10 @@ export async function getEvaluation({
   const job = await findTrainingJob(ctx, jobId)
   const model = job.modelName === null ? null : await deps.database.models.find(accountId, job.modelName)
   const graders = job.spec.evaluation?.graders ?? null
+  const task = job.spec.method?.task ?? null
   const evaluation =
-    model && (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders }))
+    model &&
+    (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders, task }))
   if (!evaluation)
     throw new ServiceError(
       'conflict',

@@ -1,4 +1,5 @@
 import type { Grader } from '../../domain/grader.ts'
+import type { RewardTask } from '../../domain/reward-task.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
 import type { Database } from '../../repositories/database.ts'
 import { wouldFailAgain, type EvaluationScores, type ScoredEvaluation } from './score-evaluation.ts'
@@ -8,7 +9,14 @@ export type ReadDependencies = {
   evaluationScores: EvaluationScores
 }
 
-type EvaluatedModel = { accountId: string; modelName: string; artifactId: string; graders: Grader[] | null }
+type EvaluatedModel = {
+  accountId: string
+  modelName: string
+  artifactId: string
+  graders: Grader[] | null
+  /** Of a reinforcement job. */
+  task?: RewardTask | null
+}
 
 /**
  * Reads the answers of a tuned model and its base, with their scores.
@@ -16,11 +24,11 @@ type EvaluatedModel = { accountId: string; modelName: string; artifactId: string
  */
 export async function readEvaluation(
   { database, evaluationScores }: ReadDependencies,
-  { artifactId, graders, ...model }: EvaluatedModel,
+  { graders, task = null, ...model }: EvaluatedModel,
 ): Promise<{ rows: EvaluationRow[]; scored: ScoredEvaluation | null } | null> {
-  const rows = await database.artifacts.listEvaluation(artifactId)
+  const rows = await database.artifacts.listEvaluation(model.artifactId)
   if (rows.length === 0) return null
-  const scored = await evaluationScores(model, { rows, graders }).catch(nullIfLasting)
+  const scored = await evaluationScores(model, { rows, graders, task }).catch(nullIfLasting)
   return { rows, scored }
 }
 
