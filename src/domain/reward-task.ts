@@ -49,7 +49,10 @@ export const seriesName = (name: string) => name.replaceAll(/\W/g, '_')
 /** The reward of a task, with names as trainers and series know its graders. */
 export function rewardOfTask({ grader }: Pick<RewardTask, 'grader'>) {
   const { graders, formula } = rewardOf(grader)
-  return { graders: Object.fromEntries(Object.entries(graders).map(([name, each]) => [seriesName(name), each])), formula }
+  return {
+    graders: Object.fromEntries(Object.entries(graders).map(([name, each]) => [seriesName(name), each])),
+    formula,
+  }
 }
 
 /** A part of a row's item that a grader reads. */

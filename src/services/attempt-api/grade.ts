@@ -17,6 +17,9 @@ type Graded = { graded: GradedSample[]; waiting: SamplePlace[]; waitingFor: stri
 
 const work = createGradingWork()
 
+/** Samples of the account that are at its graders, in this process. */
+export const samplesAtGraders = (accountId: string) => work.samplesOf(accountId)
+
 /** @throws ServiceError attempt_fenced, conflict for samples that are not committed */
 export async function gradeSamplesOfStep({
   pod,

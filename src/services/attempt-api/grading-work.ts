@@ -81,6 +81,8 @@ export function createGradingWork() {
   }
 
   return {
+    samplesOf: (accountId: string) => samplesOf.get(accountId) ?? 0,
+
     /**
      * Waits for the grades, which are stored, or for as long as told.
      * @returns what the samples without a grade wait for; null without any

@@ -1,5 +1,6 @@
 import type { DatasetReport } from '../../domain/dataset-report.ts'
 import type { MethodName } from '../../domain/method-table.ts'
+import type { ItemNeed } from '../../domain/reward-task.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
@@ -8,7 +9,8 @@ import { checkVersion } from './get-report.ts'
 import { discardRows, openRows } from './ingest-rows.ts'
 import { findReferenced, noDataNamed, nothingUploaded, type DatasetReference } from './resolve.ts'
 
-type Wanted = { model: string; method: MethodName }
+/** `needs`: the parts of an item that the graders of a job read. */
+type Wanted = { model: string; method: MethodName; needs?: readonly ItemNeed[] }
 
 /** `leftIn`: the data set whose upload is read instead of the request's rows. */
 type Checked = { report: DatasetReport; leftIn: string | null }
