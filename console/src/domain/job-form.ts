@@ -1,13 +1,19 @@
 // The form of a new job, as a request and as commands.
 import type { Job } from '../api/job.ts'
+import type { components } from '../api/types.ts'
+
+type SentMethod = components['schemas']['TrainingMethodRequest']
+/** The service says what is wrong with another object. */
+type Grader = NonNullable<NonNullable<SentMethod['reinforcement']>['grader']>
 
 export type MethodName = Job['method']['type']
 
-/** The methods that train on rows of a method. */
+/** The methods that train on rows of a method. An answer beside a prompt may also be what a grader compares with. */
 export const methodsOfRows: Record<MethodName, readonly [MethodName, ...MethodName[]]> = {
-  supervised: ['supervised'],
+  supervised: ['supervised', 'reinforcement'],
   dpo: ['dpo', 'kto'],
   kto: ['kto'],
+  reinforcement: ['reinforcement'],
 }
 
 export type JobForm = {
@@ -19,6 +25,8 @@ export type JobForm = {
   method: MethodName
   /** The typed hyperparameters that only this method has, as `args`. */
   knobs: Readonly<Record<string, string>>
+  /** Of reinforcement, as JSON. */
+  grader: string
   /** More arguments as JSON. */
   more: string
   skipsBadRows: boolean
@@ -29,7 +37,7 @@ export type JobForm = {
 
 export const emptyForm: JobForm = {
   ...{ model: '', datasetId: '', name: '', args: {}, more: '', skipsBadRows: false },
-  ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {} },
+  ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {}, grader: '' },
 }
 
 /** The form with a method that takes the rows. `ofRows` is the one that they are of; absent while it is not known. */
@@ -53,7 +61,7 @@ export type TrainRequest = {
   dataset_id: string
   custom_model_name?: string
   skip_bad_rows?: true
-  method?: { type: MethodName } & { [M in MethodName]?: { hyperparameters: Record<string, Knob> } }
+  method?: { type: MethodName } & { [M in MethodName]?: { grader?: Grader; hyperparameters?: Record<string, Knob> } }
   finetune_args?: Record<string, unknown>
   evaluation?: { max_rows?: number; max_tokens?: number }
 }
@@ -86,11 +94,15 @@ export function requestOf(form: JobForm): TrainRequest {
   }
 }
 
-function methodOf({ method, knobs }: JobForm): Pick<TrainRequest, 'method'> {
+function methodOf({ method, knobs, grader }: JobForm): Pick<TrainRequest, 'method'> {
   const typed = Object.entries(knobs).flatMap(([name, text]) =>
     text.trim() === '' ? [] : [[name, knobOf(text.trim())]],
   )
-  if (typed.length > 0) return { method: { type: method, [method]: { hyperparameters: Object.fromEntries(typed) } } }
+  const own = {
+    ...(method === 'reinforcement' && grader.trim() !== '' && { grader: objectIn(grader, 'grader') as Grader }),
+    ...(typed.length > 0 && { hyperparameters: Object.fromEntries(typed) }),
+  }
+  if (Object.keys(own).length > 0) return { method: { type: method, [method]: own } }
   return method === 'supervised' ? {} : { method: { type: method } }
 }
 
@@ -100,16 +112,29 @@ function knobOf(text: string): Knob {
   return Number.isFinite(Number(text)) ? Number(text) : text
 }
 
-function moreArguments(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {}
+const texts = {
+  more: {
+    noJson: 'The further arguments are not JSON. Write them as {"seed": 7}.',
+    noObject: 'The further arguments must be an object, such as {"seed": 7}.',
+  },
+  grader: {
+    noJson: 'The grader is not JSON. Write it as {"type": "string_check", …}.',
+    noObject: 'The grader must be an object, such as {"type": "string_check", …}.',
+  },
+}
+
+const moreArguments = (text: string) => (text.trim() === '' ? {} : objectIn(text, 'more'))
+
+/** @throws Error with a sentence about the field */
+function objectIn(text: string, field: keyof typeof texts): Record<string, unknown> {
+  const { noJson, noObject } = texts[field]
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw new Error('The further arguments are not JSON. Write them as {"seed": 7}.')
+    throw new Error(noJson)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error('The further arguments must be an object, such as {"seed": 7}.')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(noObject)
   return value as Record<string, unknown>
 }
 
@@ -141,13 +166,14 @@ export function formOf(job: Duplicated): JobForm {
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),
     method: job.method.type,
     knobs: knobsOf(job.method),
+    grader: job.method.reinforcement ? JSON.stringify(job.method.reinforcement.grader, null, 2) : '',
     skipsBadRows: job.skip_bad_rows,
   }
 }
 
 /** The others of a job are arguments. */
 function knobsOf({ type, defaulted, ...shown }: Job['method']): JobForm['knobs'] {
-  const ofArguments = ['n_epochs', 'batch_size', 'learning_rate_multiplier']
+  const ofArguments = ['n_epochs', 'batch_size', 'learning_rate_multiplier', 'eval_interval']
   const given = Object.entries(shown[type]?.hyperparameters ?? {}).filter(
     ([name]) => !ofArguments.includes(name) && !defaulted.includes(name),
   )
@@ -185,8 +211,9 @@ function cliOf({
 
 export function commandsOf(path: string, body: object, origin: string): Record<string, string> {
   const json = JSON.stringify(body, null, 2)
-  // The command has no options for the evaluation.
-  const cli = path === '/v1/train' && !('evaluation' in body) ? { CLI: cliOf(body as TrainRequest) } : {}
+  // The command has no options for the evaluation, and reads a grader from a file.
+  const hasFile = 'method' in body && (body as TrainRequest).method?.type === 'reinforcement'
+  const cli = path === '/v1/train' && !('evaluation' in body) && !hasFile ? { CLI: cliOf(body as TrainRequest) } : {}
   return {
     curl: `curl ${origin}${path} -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' -d ${quoted(json)}`,
     ...cli,
