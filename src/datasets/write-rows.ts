@@ -32,7 +32,7 @@ export function linesOf({ answers, item, ...row }: DatasetRow): string[] {
   return answers.list.map((answer) => JSON.stringify({ ...asked, answer: onWire(answer), label: answer.isGood }))
 }
 
-/** runtime/anneal_runtime/trainer/prompt_rows.py reads it. */
+/** The line of a prompt, whose answers the trainer samples. */
 function promptLine({ input, conversation }: DatasetRow, item: Record<string, unknown>) {
   if (!conversation) return JSON.stringify({ input, item })
   const { messages, tools } = conversation
