@@ -4,6 +4,8 @@ import { FineTuningGrader, rewardOf } from './fine-tuning-grader.ts'
 import { templatesOf } from './item-grader.ts'
 import { referencesIn } from './item-template.ts'
 
+/** Room for a program and some conversations. */
+const maxGraderLength = 524_288
 const maxFormatLength = 65_536
 
 const ResponseFormat = z
@@ -31,7 +33,11 @@ const ResponseFormat = z
 
 /** Parts of `method.reinforcement` beside its hyperparameters. */
 export const rewardFields = {
-  grader: FineTuningGrader.nullish().describe('What the answers are rewarded by. Required'),
+  grader: FineTuningGrader.refine((grader) => JSON.stringify(grader).length <= maxGraderLength, {
+    error: `must not be longer than ${maxGraderLength} characters as JSON`,
+  })
+    .nullish()
+    .describe('What the answers are rewarded by. Required'),
   response_format: ResponseFormat.nullish().describe('The form that sampled answers have; free text when absent'),
 }
 

@@ -7,7 +7,6 @@ import type { Grader, Scores } from './grader.ts'
 import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
-import type { RewardTask } from './reward-task.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
 import type { MethodName } from './method-table.ts'
 import type { TrainingMethod } from './training-method.ts'
@@ -255,8 +254,6 @@ export type ModelVersion = {
   evaluatedRows: number
   /** The graders of the job's request. */
   graders: Grader[] | null
-  /** Of a reinforcement job. */
-  task: RewardTask | null
   /** Null until they are computed. */
   scores: JobScores | null
   /** The tuned model that its training began from. */

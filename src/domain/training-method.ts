@@ -210,7 +210,9 @@ export const ShownMethod = z.object({
     .extend({
       grader: sentObject
         .optional()
-        .describe('As the request named it; a model that judges is the one that its name meant then'),
+        .describe(
+          'As the request named it; a model that judges is the one that its name meant then. Lists may leave it out',
+        ),
       response_format: sentObject.optional().describe('As the request named it; absent for free text'),
     })
     .optional()

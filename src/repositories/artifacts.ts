@@ -1,4 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.ts'
+import type { RewardTask } from '../domain/reward-task.ts'
 import { rolloutFileNames, type StepRollouts } from '../domain/rollouts.ts'
 import type { Artifact, ArtifactFile, ArtifactKind, EvaluationRow } from '../domain/training-job.ts'
 import type { Connection } from './connection.ts'
@@ -123,6 +124,14 @@ export const createArtifactRepository = (db: Connection) => ({
           ...(scores !== null && { scores }),
         }) as EvaluationRow,
     )
+  },
+
+  /** What rewarded the answers of the job whose artifact this is; null for other methods. */
+  async rewardTask(artifactId: string): Promise<RewardTask | null> {
+    const [found] = await db.$queryRaw<{ task: RewardTask | null }[]>`
+      select j.spec->'method'->'task' as task from artifacts a join training_jobs j on j.id = a.job_id
+      where a.id = ${artifactId}::uuid`
+    return found?.task ?? null
   },
 
   async isEvaluated(artifactId: string): Promise<boolean> {

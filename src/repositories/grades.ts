@@ -7,12 +7,13 @@ type StepOfJob = { jobId: number; split: RolloutSplit; step: number }
 
 /** Scores of samples. The first score of a sample stays. */
 export const createGradeRepository = (db: Connection) => ({
-  async add({ jobId, split, step }: StepOfJob, graded: readonly GradedSample[]) {
+  /** @returns the number of samples that had no score */
+  async add({ jobId, split, step }: StepOfJob, graded: readonly GradedSample[]): Promise<number> {
     const data = graded.map(({ row, index, ...grade }) => ({
       ...{ jobId, split, step, row, index },
       grade: grade as unknown as Prisma.InputJsonValue,
     }))
-    await db.grade.createMany({ data, skipDuplicates: true })
+    return (await db.grade.createMany({ data, skipDuplicates: true })).count
   },
 
   /** Those of these rows. */

@@ -118,7 +118,8 @@ const describeJobs: Statement = {
   text: `
     select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
       j.created_at as "createdAt", j.finished_at as "finishedAt", ${nameColumns()},
-      j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'method' as method,
+      j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs",
+      (j.spec->'method') - 'task' as method,
       j.spec->'metadata' as metadata,
       j.spec->'trackers' as trackers,
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,

@@ -67,8 +67,7 @@ export const createModelNameRepository = (db: Connection) => ({
 
 const versionFields = Prisma.sql`
   select v.version, m.name as "modelName", m.job_id as "jobId", m.base_model as "baseModel", m.created_at as "createdAt",
-    j.dataset_id as "datasetId", j.prepared_data->'learned' as learned, m.artifact_id as "artifactId", j.spec->'evaluation'->'graders' as graders,
-    j.spec->'method'->'task' as task, m.scores,
+    j.dataset_id as "datasetId", j.prepared_data->'learned' as learned, m.artifact_id as "artifactId", j.spec->'evaluation'->'graders' as graders, m.scores,
     case when j.model_name = m.name and j.status = 'COMPLETED' then j.status else 'PARTIALLY COMPLETED' end as status,
     (select count(*)::int from evaluations e where e.artifact_id = m.artifact_id) as "evaluatedRows",
     case when j.spec ? 'startFrom' then jsonb_build_object(

@@ -30,12 +30,16 @@ export async function gradeSamplesOfStep({
   input: GradeInput
   askOf: (asker: Asker) => NonNullable<Scoring['ask']>
 }): Promise<Graded> {
-  const { task, stepOfJob, asker, stored } = await open(pod, { step, split, samples })
+  const { task, stepOfJob, asker, stored, baseModel } = await open(pod, { step, split, samples })
   const missing = without(samples, stored)
   const wait =
     missing.length === 0
       ? null
-      : await work.grade({ ctx: asker, stepOfJob, ask: askOf(asker), reward: rewardOfTask(task) }, missing, waitMs)
+      : await work.grade(
+          { ctx: asker, stepOfJob, baseModel, ask: askOf(asker), reward: rewardOfTask(task) },
+          missing,
+          waitMs,
+        )
   const rows = samples.map(({ row }) => row)
   const found = missing.length === 0 ? stored : await fencedWrite(pod, (tx) => tx.grades.list(stepOfJob, rows))
   const waiting = without(samples, found).map(({ row, index }) => ({ row, index }))
@@ -46,7 +50,7 @@ export async function gradeSamplesOfStep({
 /** Finds the task of the attempt's job, and the grades that are stored. The attempt counts as heard. */
 const open = (pod: PodCtx, { step, split, samples }: GradeInput) =>
   fencedWrite(pod, async (tx, { jobId, number }) => {
-    const { spec, accountId } = await tx.trainingJobs.get(jobId)
+    const { spec, accountId, baseModel } = await tx.trainingJobs.get(jobId)
     const task = spec.method?.task
     if (!task) throw new ServiceError('conflict', 'This job has no grader: it is not trained by reinforcement.')
     const name = rolloutFiles[split].samples
@@ -58,7 +62,7 @@ const open = (pod: PodCtx, { step, split, samples }: GradeInput) =>
     const rows = samples.map(({ row }) => row)
     const stored = await tx.grades.list(stepOfJob, rows)
     const asker = { deps: pod.deps, accountId, apiKeyId: await tx.trainingJobs.apiKeyOf(jobId) }
-    return { task, stepOfJob, asker, stored }
+    return { task, stepOfJob, asker, stored, baseModel }
   })
 
 const isSame = (a: SamplePlace, b: SamplePlace) => a.row === b.row && a.index === b.index

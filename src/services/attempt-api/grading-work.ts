@@ -28,12 +28,14 @@ export type SampleToGrade = SamplePlace & {
   text: string
   toolCalls: unknown[] | null
   finishReason: string
+  tokens: number
   item: Record<string, unknown>
 }
 
 export type StepToGrade = {
   ctx: ModelCtx & { deps: { grading: Grading; log: Pick<Log, 'error'> } }
   stepOfJob: { jobId: number; split: RolloutSplit; step: number }
+  baseModel: string
   reward: Reward
   ask: NonNullable<Scoring['ask']>
 }
@@ -70,7 +72,7 @@ export function createGradingWork() {
     try {
       const grades = await gradesOf(step, piece)
       const graded = piece.map(({ row, index }, at) => ({ row, index, ...(grades[at] as Grade) }))
-      await deps.database.grades.add(step.stepOfJob, graded)
+      countTokens(step, piece, await deps.database.grades.add(step.stepOfJob, graded))
       return null
     } catch (error) {
       if (error instanceof ServiceError && mayPass(error)) return error.message
@@ -99,6 +101,13 @@ export function createGradingWork() {
       return found.find((sentence) => sentence !== null) ?? null
     },
   }
+}
+
+/** Each sampled token counts once, under the key of the job. Nearly: where two processes grade at once, samples count alike. */
+function countTokens({ ctx, baseModel: model }: StepToGrade, piece: readonly SampleToGrade[], added: number) {
+  const tokens = piece.reduce((sum, sample) => sum + sample.tokens, 0)
+  const { accountId, apiKeyId, deps } = ctx
+  deps.usage.add({ accountId, apiKeyId, model }, { completionTokens: Math.round((tokens * added) / piece.length) })
 }
 
 const fullSentence = `${maxSamplesAtGraders} samples at its graders, the most at once.`

@@ -16,8 +16,8 @@ export async function withScores(
 ): Promise<ModelVersion[]> {
   const late = sleep(atMostMs, 'late' as const, { ref: false })
   const computed = new Map<string, ModelVersion['scores']>()
-  for (const { modelName, artifactId, graders, task } of versions.filter(isUnscored)) {
-    const read = readEvaluation(deps, { accountId, modelName, artifactId, graders, task }).catch(nullIfRefused)
+  for (const { modelName, artifactId, graders } of versions.filter(isUnscored)) {
+    const read = readEvaluation(deps, { accountId, modelName, artifactId, graders }).catch(nullIfRefused)
     const evaluation = await Promise.race([read, late])
     if (evaluation === 'late') break
     computed.set(modelName, evaluation?.scored?.summary ?? null)

@@ -99,10 +99,8 @@ async function end(deps: NewsDependencies, { tracker, job, finishedAt, runId, la
 async function scoresOf(deps: NewsDependencies, { accountId, modelName, spec }: TrainingJob) {
   const model = modelName === null ? null : await deps.database.models.find(accountId, modelName)
   const graders = spec.evaluation?.graders ?? null
-  const task = spec.method?.task ?? null
   const evaluation =
-    model &&
-    (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders, task }))
+    model && (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders }))
   return Object.entries(evaluation?.scored?.summary ?? {}).flatMap(([grader, figures]) =>
     (['tuned', 'base'] as const).flatMap((side) =>
       figures ? [{ key: `eval/${nameOf(grader)}/${side}`, value: figures[side].mean }] : [],

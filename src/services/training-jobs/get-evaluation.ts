@@ -26,10 +26,8 @@ export async function getEvaluation({
   const job = await findTrainingJob(ctx, jobId)
   const model = job.modelName === null ? null : await deps.database.models.find(accountId, job.modelName)
   const graders = job.spec.evaluation?.graders ?? null
-  const task = job.spec.method?.task ?? null
   const evaluation =
-    model &&
-    (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders, task }))
+    model && (await readEvaluation(deps, { accountId, modelName: model.name, artifactId: model.artifactId, graders }))
   if (!evaluation)
     throw new ServiceError(
       'conflict',

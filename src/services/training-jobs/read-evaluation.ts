@@ -1,11 +1,10 @@
 import type { Grader } from '../../domain/grader.ts'
-import type { RewardTask } from '../../domain/reward-task.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
 import type { Database } from '../../repositories/database.ts'
 import { wouldFailAgain, type EvaluationScores, type ScoredEvaluation } from './score-evaluation.ts'
 
 export type ReadDependencies = {
-  database: { artifacts: Pick<Database['artifacts'], 'listEvaluation'> }
+  database: { artifacts: Pick<Database['artifacts'], 'listEvaluation' | 'rewardTask'> }
   evaluationScores: EvaluationScores
 }
 
@@ -14,8 +13,6 @@ type EvaluatedModel = {
   modelName: string
   artifactId: string
   graders: Grader[] | null
-  /** Of a reinforcement job. */
-  task?: RewardTask | null
 }
 
 /**
@@ -24,10 +21,11 @@ type EvaluatedModel = {
  */
 export async function readEvaluation(
   { database, evaluationScores }: ReadDependencies,
-  { graders, task = null, ...model }: EvaluatedModel,
+  { graders, ...model }: EvaluatedModel,
 ): Promise<{ rows: EvaluationRow[]; scored: ScoredEvaluation | null } | null> {
   const rows = await database.artifacts.listEvaluation(model.artifactId)
   if (rows.length === 0) return null
+  const task = rows[0]?.item ? await database.artifacts.rewardTask(model.artifactId) : null
   const scored = await evaluationScores(model, { rows, graders, task }).catch(nullIfLasting)
   return { rows, scored }
 }

@@ -29,7 +29,7 @@ const judged = {
 const both = { type: 'multi', calculate_output: '0.5 * right + 0.5 * judge', graders: { right, judge: judged } }
 
 const sample = (row: number, text = 'Me', item: Record<string, unknown> = { answer: 'Me' }) => ({
-  ...{ row, index: 0, text, toolCalls: null, finishReason: 'stop', item },
+  ...{ row, index: 0, text, toolCalls: null, finishReason: 'stop', tokens: 3, item },
 })
 
 type Verdict = () => string | number
@@ -68,6 +68,7 @@ suite('grades of samples', () => {
     const file = { key: 'k', sizeBytes: 1, sha256: 'a'.repeat(64), rowCount: 1 }
     const prepared = { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e', reader: 1 }
     await tx.trainingJobs.setPreparedData(await tx.trainingJobs.get(jobId), prepared)
+    let sampledTokens = 0
     const tokenHash = sha256(randomUUID())
     const position = { jobId, number: 1 }
     const named = { id: randomUUID(), runName: `ft-${jobId}-a1`, tokenHash }
@@ -87,6 +88,7 @@ suite('grades of samples', () => {
       grading,
       catalogue: { find: () => ({ name: 'm' }) },
       log: { error: () => undefined },
+      usage: { add: (_key: object, { completionTokens = 0 }) => void (sampledTokens += completionTokens) },
     }
     const pod = contextOf<PodCtx>({ deps, tokenHash })
     const claim = () =>
@@ -100,7 +102,7 @@ suite('grades of samples', () => {
     }
     const grade = (samples: ReturnType<typeof sample>[], askOf = judge(() => 0.5).askOf, step = 1) =>
       gradeSamplesOfStep({ pod, input: { step, split: 'train', samples }, askOf })
-    return { jobId, position, claim, commit, grade }
+    return { jobId, position, claim, commit, grade, sampledTokens: () => sampledTokens }
   }
 
   test('scores what an answer lacks as 0, and what its item lacks not at all', () =>
@@ -128,7 +130,7 @@ suite('grades of samples', () => {
 
   test('asks a judge once for each sample, however often and how many at once ask for its grade', () =>
     sandbox(async (tx) => {
-      const { commit, grade } = await aStep(tx, both)
+      const { commit, grade, sampledTokens } = await aStep(tx, both)
       await commit(1, 'samples.jsonl')
       const { asked, askOf } = judge(Math.random)
       const samples = Array.from({ length: 40 }, (_, row) => sample(row))
@@ -136,7 +138,7 @@ suite('grades of samples', () => {
         graded.toSorted((a, b) => a.row - b.row).map(({ reward }) => reward)
       const [first, second] = await Promise.all([grade(samples, askOf), grade(samples, askOf)])
       const third = await grade(samples, askOf)
-      assert.equal(asked.length, 40)
+      assert.deepEqual([asked.length, sampledTokens()], [40, 120])
       assert.equal(new Set(rewardsOf(first)).size, 40)
       assert.deepEqual([rewardsOf(second), rewardsOf(third)], [rewardsOf(first), rewardsOf(first)])
     }))

@@ -142,7 +142,8 @@ test('embeds the answers and the expected texts where a grader compares their me
 const outOfMemory = Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
 
 test('answers that need too much time or memory are shown without scores', async () => {
-  const database = { artifacts: { listEvaluation: () => Promise.resolve(rows) } }
+  const artifacts = { listEvaluation: () => Promise.resolve(rows), rewardTask: () => Promise.resolve(null) }
+  const database = { artifacts }
   const model = { accountId: 'a', modelName: 'm', artifactId: 'b', graders: null }
   const read = (failure: Error) => readEvaluation({ database, evaluationScores: () => Promise.reject(failure) }, model)
   for (const failure of [invalidInput('graders', 'took too long'), outOfMemory])
