@@ -5,6 +5,7 @@ import type { Storage } from '../src/storage/storage.ts'
 type Stores = { database: Database; storage: Storage }
 
 const jobsPerPortion = 100
+const rolloutsPerPortion = 500
 
 /**
  * Removes objects under the lock: a job that is resumed meanwhile waits, and then prepares its rows again.
@@ -32,14 +33,34 @@ export async function removeOldArtifacts(
     const jobs = await rows.jobsWithOldArtifacts(last, needed, jobsPerPortion)
     for (const jobId of jobs) {
       const old = await rows.oldArtifacts(jobId, needed)
-      const ids = old.map(({ id }) => id)
-      // Artifacts are hidden first: a crash in between leaves no visible checkpoint without its bytes.
-      await rows.hideArtifacts(ids)
-      await storage.remove(old.flatMap(({ files }) => files.map(({ key }) => key)))
-      await rows.deleteArtifacts(ids)
-      count += ids.length
+      await remove({ rows, storage }, old)
+      count += old.length
     }
     if (jobs.length < jobsPerPortion) return count
     last = jobs.at(-1) ?? last
   }
+}
+
+/** Rollouts that their jobs no longer keep. @returns their number */
+export async function removeOldRollouts(
+  { database: { retention: rows }, storage }: Stores,
+  dayMs: number,
+): Promise<number> {
+  for (let count = 0; ;) {
+    const old = await rows.oldRollouts(dayMs, rolloutsPerPortion)
+    await remove({ rows, storage }, old)
+    count += old.length
+    if (old.length < rolloutsPerPortion) return count
+  }
+}
+
+/** Artifacts are hidden first: a crash in between leaves no visible checkpoint without its bytes. */
+async function remove(
+  { rows, storage }: { rows: Database['retention']; storage: Storage },
+  old: Awaited<ReturnType<Database['retention']['oldArtifacts']>>,
+) {
+  const ids = old.map(({ id }) => id)
+  await rows.hideArtifacts(ids)
+  await storage.remove(old.flatMap(({ files }) => files.map(({ key }) => key)))
+  await rows.deleteArtifacts(ids)
 }

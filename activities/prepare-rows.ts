@@ -83,7 +83,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     const isCurrent = report && Date.now() - Date.parse(report.checkedAt) < badReportsCountMs
     const problem = isCurrent ? trainingDataProblem(report, { isSkipping }) : null
     if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'DatasetInvalid')
-    if (spec.evaluationKey !== null) return null
+    // The graders of a job decide which of its rows are bad.
+    if (spec.evaluationKey !== null || spec.method?.task) return null
     const shared = await database.trainingJobs.findPreparedData(datasetVersionId, upload.etag)
     if (!shared || shared.owner === id) return null
     const { sourceEtag: etag, ...prepared } = shared.prepared
@@ -116,8 +117,9 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     }
   }
 
-  /** Keeps the report with the version of the data set that it is on. */
+  /** Keeps the report with the version of the data set that it is on, unless it is for the job alone. */
   async function saveReport({ spec, datasetVersionId }: TrainingJob, { set, ...report }: NamedReport) {
+    if (!isOfUpload(spec, report)) return
     const source = spec.sources?.find(({ datasetId }) => datasetId === set)
     await database.datasets.saveReport(source?.versionId ?? datasetVersionId, report)
   }
@@ -125,6 +127,10 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
 
 const columnsIn = ({ sources, columns }: PreparedData): (Columns | null)[] =>
   (sources ?? [{ columns }]).map((read) => read.columns ?? null)
+
+/** Rows that are bad for the graders of one job may be good for another one. */
+const isOfUpload = ({ method }: TrainingJob['spec'], { badRowCount }: DatasetReport) =>
+  !method?.task || badRowCount === 0
 
 type Checked = { reports: readonly NamedReport[]; evaluation: DatasetReport | null; isSkipping: boolean }
 

@@ -17,7 +17,7 @@ import {
   type RemoveParts,
 } from './abandoned-uploads.ts'
 import { withHeartbeat } from './heartbeat.ts'
-import { removeOldArtifacts, removePreparedRows } from './old-artifacts.ts'
+import { removeOldArtifacts, removeOldRollouts, removePreparedRows } from './old-artifacts.ts'
 import { removeOrphanedObjects } from './orphaned-objects.ts'
 import { SweepRefused, type RefusalReason } from './sweep-guard.ts'
 
@@ -118,6 +118,7 @@ function removalsOf(deps: RetentionDependencies): Record<string, Removal> {
         { database, storage },
         { keptCheckpoints: retention.checkpointsPerJob, brokenBefore: await ago(retention.brokenArtifactsMs) },
       ),
+    rollouts: () => removeOldRollouts({ database, storage }, retention.rolloutDayMs),
     ...Object.fromEntries(
       workKinds.map((kind) => [kind, async () => removeWork(deps, kind, await ago(retention.workMs(kind)))]),
     ),

@@ -15,6 +15,10 @@ export const remoteCommands: Record<string, ListedCommand> = {
     load: () => import('./job.ts'),
   },
   metrics: { summary: 'Shows the losses of a training job, step by step.', load: () => import('./metrics.ts') },
+  rollouts: {
+    summary: 'Shows the answers that a step of reinforcement sampled, with their rewards.',
+    load: () => import('./rollouts.ts'),
+  },
   logs: { summary: 'Prints what the training program wrote.', load: () => import('./logs.ts') },
   events: { summary: 'Lists what happened to a training job, oldest first.', load: () => import('./events.ts') },
   attempts: {

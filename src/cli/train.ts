@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { invocationDir } from '../../tools/paths.mjs'
 import { checkTraining } from './remote/check-training.ts'
 import type { Client } from './remote/client.ts'
 import { columnOptions, columnsIn, setColumns } from './remote/columns.ts'
@@ -31,6 +34,10 @@ const options = {
     value: 'M',
     says: `how the model is trained: ${methods}; supervised is the default, and sft its other name`,
   },
+  grader: {
+    value: 'FILE',
+    says: 'a file with the grader as JSON, which rewards the answers; --method reinforcement needs one',
+  },
   'eval-data': {
     value: 'FILE',
     says: 'a file of rows to evaluate on (default: some rows of the data are set aside)',
@@ -61,7 +68,7 @@ export const command = serviceVerb({
   options,
   async run({ client, args: [file], values, isJson, print }) {
     refuseWrongUse(file, values)
-    const settings = settingsOf(values)
+    const settings = settingsOf(values, graderIn(values))
     const columns = columnsIn(values)
     await checkTraining(client, { model: values.model, args: Object.keys(settings.finetune_args) })
     const uploaded = file === undefined ? null : await uploadFile(client, file, values.dataset?.[0])
@@ -99,7 +106,7 @@ const isPreview = (answer: TrainAnswer): answer is Extract<TrainAnswer, { previe
 
 /** Finds what is wrong before anything is uploaded. */
 function refuseWrongUse(file: string | undefined, values: Given) {
-  const { dataset = [], method, watch, preview, 'dry-run': isDry } = values
+  const { dataset = [], method, grader, watch, preview, 'dry-run': isDry } = values
   if (file === undefined && dataset.length === 0)
     throw new UsageError('Name a FILE to upload, or with --dataset a data set that the service has.')
   if (file !== undefined && (dataset.length > 1 || dataset[0]?.includes(':')))
@@ -109,7 +116,11 @@ function refuseWrongUse(file: string | undefined, values: Given) {
   if (dataset.length > 1 && columnsIn(values))
     throw new UsageError('Say which columns are read for each data set: anneal data columns ID --output-column NAME.')
   storedData(dataset)
-  methodNamed(method)
+  const type = methodNamed(method)
+  if (type === 'reinforcement' && grader === undefined)
+    throw new UsageError('A reinforcement job needs a grader: name a file of JSON with --grader.')
+  if (type !== 'reinforcement' && grader !== undefined)
+    throw new UsageError(`A grader is for --method reinforcement, not for ${type}.`)
   if (isDry && watch) throw new UsageError('A dry run starts no job: leave --watch out.')
   if (preview && (watch || isDry)) throw new UsageError('A preview starts no job: leave --watch and --dry-run out.')
 }
@@ -134,8 +145,19 @@ function methodNamed(text = 'supervised'): MethodName {
   return name
 }
 
+function graderIn({ grader }: Pick<Given, 'grader'>): unknown {
+  if (grader === undefined) return undefined
+  const path = resolve(invocationDir, grader)
+  if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`)
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`${path} is not JSON: ${error instanceof Error ? error.message : ''}`)
+  }
+}
+
 /** The arguments of the run, and the method with its own. */
-function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>) {
+function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>, grader: unknown) {
   const type = methodNamed(method)
   const knobs = trainingMethods[type].hyperparameters
   const pairs = set.map((text) => parsePair('--set', text)).map(([key, text]) => [key, valueOf(text)] as const)
@@ -143,25 +165,17 @@ function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>) {
   const hyperparameters = Object.fromEntries(pairs.filter(isKnob))
   return {
     finetune_args: Object.fromEntries(pairs.filter((pair) => !isKnob(pair))),
-    ...((type !== 'supervised' || pairs.some(isKnob)) && { method: { type, [type]: { hyperparameters } } }),
+    ...((type !== 'supervised' || pairs.some(isKnob)) && { method: { type, [type]: { grader, hyperparameters } } }),
   }
 }
 
 /** The body without the data. */
-const settingsOf = ({
-  model,
-  set,
-  method,
-  name,
-  gpus,
-  metadata = [],
-  preview,
-  'dry-run': isDry,
-  'skip-bad-rows': skip,
-  ...values
-}: Given) => ({
+const settingsOf = (
+  { model, set, method, name, gpus, metadata = [], preview, 'dry-run': isDry, 'skip-bad-rows': skip, ...values }: Given,
+  grader: unknown,
+) => ({
   model_name: model,
-  ...argumentsOf({ method, set }),
+  ...argumentsOf({ method, set }, grader),
   custom_model_name: name,
   ...(gpus !== undefined && { gpu_config: { gpus: count('--gpus', gpus) } }),
   ...evaluationOf(values),

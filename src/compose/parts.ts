@@ -3,6 +3,7 @@ import type { Config } from '../config/service.ts'
 import { createDatasetValidator } from '../datasets/dataset-validator.ts'
 import { modelServerToken } from '../domain/model-server-token.ts'
 import { createGrading } from '../grading/grading-threads.ts'
+import { askingJudges } from '../http/openai/ask-judges.ts'
 import { createInference } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
 import { connectDatabase } from '../repositories/database.ts'
@@ -50,7 +51,10 @@ export function openParts(config: Config, log: Log) {
     datasets: createDatasetValidator(config.s3, config.tokenizers, config.datasetLimits),
     grading,
     embed,
-    evaluationScores: createEvaluationScores({ grading, embed, models: database.models }),
+    evaluationScores: createEvaluationScores({
+      ...{ grading, embed, models: database.models, artifacts: database.artifacts },
+      askOf: (accountId) => askingJudges({ deps: { ...models, log }, accountId, apiKeyId: null }),
+    }),
     log,
 
     async close() {

@@ -44,7 +44,11 @@ export function readPromptAndCompletion(fields: RowFields, unread: string[]): Re
 const fieldOf = ({ known }: RowFields, name: FieldName): Field => known.get(name) ?? { key: name, value: undefined }
 
 /** @param open ids of calls without a result yet */
-function readMessages({ key, value: list }: Field, open: string[], unread: string[]): ReadMessage[] | RowProblem {
+export function readMessages(
+  { key, value: list }: Field,
+  open: string[],
+  unread: string[],
+): ReadMessage[] | RowProblem {
   if (!Array.isArray(list)) return { field: key, reason: 'is not a list of messages' }
   if (list.length > maxMessages) return tooMany(key, list.length)
   const messages: ReadMessage[] = []

@@ -2,9 +2,10 @@
 import type { Columns } from '../domain/dataset-report.ts'
 import { isPromptOfMessages, readConversation, readPromptAndCompletion } from './conversation.ts'
 import { missingColumn } from './missing-field.ts'
-import { readPair, readText } from './pair-row.ts'
+import { readPair } from './pair-row.ts'
 import type { DatasetRow } from './read-row.ts'
 import { fieldsOf, isAbsent, isList, isObject, leftOver, listNames, type RowProblem } from './row-fields.ts'
+import { readText } from './text-field.ts'
 
 export type { RowProblem } from './row-fields.ts'
 export type { Conversation, DatasetRow } from './read-row.ts'

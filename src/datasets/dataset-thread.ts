@@ -1,16 +1,15 @@
 // Runs in a thread: validates data sets. Reads and writes the object store itself, so that no row passes the main event loop.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { NamedReport } from '../domain/data-sources.ts'
-import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
+import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
-import type { MethodName } from '../domain/method-table.ts'
 import type { PreparedRows } from '../domain/row-tokens.ts'
 import { isBug } from '../domain/outage.ts'
 import { createStorage, type StorageConfig } from '../storage/storage.ts'
 import type { DatasetLimits } from './dataset-limits.ts'
 import { joinParts, type JoinedParts, type PartsToJoin } from './join-parts.ts'
 import { mapColumns, type Mapping } from './map-columns.ts'
-import { validateDataset } from './validate-dataset.ts'
+import { validateDataset, type CheckWanted } from './validate-dataset.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { previewRows, type Preview } from './preview-rows.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
@@ -22,7 +21,7 @@ export type DatasetSettings = { config: StorageConfig; tokenizers: Tokenizers; l
 
 export type DatasetTask =
   | ({ kind: 'prepare' } & DataOfJob)
-  | { kind: 'check'; key: string; model: string; columns: Columns | null; method: MethodName | null }
+  | ({ kind: 'check' } & CheckWanted)
   | ({ kind: 'sample' } & Sample)
   | ({ kind: 'map' } & Mapping)
   | ({ kind: 'join' } & PartsToJoin)

@@ -1,7 +1,6 @@
 // Works on data sets in threads, because a gigabyte of rows would block the event loop.
-import type { Columns, DatasetReport, RowPreview } from '../domain/dataset-report.ts'
+import type { DatasetReport, RowPreview } from '../domain/dataset-report.ts'
 import type { DataFile } from '../domain/training-job.ts'
-import type { MethodName } from '../domain/method-table.ts'
 import type { PreparedRows } from '../domain/row-tokens.ts'
 import type { StorageConfig } from '../storage/storage.ts'
 import { createThreads, neededTooMuchMemory } from '../worker-thread-pool.ts'
@@ -12,6 +11,7 @@ import type { JoinedParts, PartsToJoin } from './join-parts.ts'
 import type { Mapping } from './map-columns.ts'
 import type { LinesWanted } from './prepared-lines.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
+import type { CheckWanted } from './validate-dataset.ts'
 import type { Sample, SampledRows } from './sample-rows.ts'
 import type { Tokenizers } from './token-sample.ts'
 
@@ -69,13 +69,8 @@ export function createDatasetValidator(
      * @param check `model`: the base model whose tokens are counted; `method`: null for the one that takes the first rows
      * @returns null when no object has this key
      */
-    check: (
-      {
-        accountId,
-        ...check
-      }: { accountId: string; key: string; model: string; columns: Columns | null; method: MethodName | null },
-      signal?: AbortSignal,
-    ) => inThread(accountId, { kind: 'check', ...check }, signal) as Promise<DatasetReport | null>,
+    check: ({ accountId, ...check }: CheckWanted & { accountId: string }, signal?: AbortSignal) =>
+      inThread(accountId, { kind: 'check', ...check }, signal) as Promise<DatasetReport | null>,
     /** @returns null when no object has this key */
     preview: ({ accountId, ...task }: Omit<PreviewTask, 'kind'> & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'preview', ...task }, signal) as Promise<RowPreview | null>,

@@ -15,6 +15,7 @@ import {
   type RowProblem,
 } from './row-fields.ts'
 import { parseRow } from './row-json.ts'
+import { readText } from './text-field.ts'
 
 type Name = (typeof promptNames)[number] | (typeof answerNames)[number]
 
@@ -109,16 +110,4 @@ function pairOf(fields: RowFields): { prompt?: Name | undefined; answer?: Name |
 function readWhole({ key, value }: Field): ReadRow | RowProblem {
   const text = readText(value, key, { mayBeEmpty: false })
   return typeof text === 'string' ? { row: { input: '', output: text }, read: ['text'] } : text
-}
-
-export function readText(value: unknown, field: string, { mayBeEmpty }: { mayBeEmpty: boolean }): string | RowProblem {
-  if (value === undefined || value === null) return { field, reason: 'is missing' }
-  if (typeof value !== 'string') return { field, reason: `is ${kindOf(value)}, not a string` }
-  if (value === '' && !mayBeEmpty) return { field, reason: 'is empty' }
-  return value.includes('\0') ? { field, reason: 'contains a NUL character' } : value
-}
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'an array'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

@@ -10,6 +10,7 @@ import {
   type DatasetReport,
 } from '../domain/dataset-report.ts'
 import { storageKeys } from '../domain/storage-keys.ts'
+import { itemNeedsOf } from '../domain/reward-task.ts'
 import type { PreparedData, TrainingSpec } from '../domain/training-job.ts'
 import { methodNameOf } from '../domain/training-method.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -45,7 +46,8 @@ export async function prepareData(
   settings: PrepareSettings,
 ): Promise<CheckedData> {
   const { limits } = settings
-  const work: Work = { storage, limits, watch: createLimitWatch(limits), method: methodNameOf(spec) }
+  const needs = spec.method?.task ? itemNeedsOf(spec.method.task) : []
+  const work: Work = { storage, limits, watch: createLimitWatch(limits), method: methodNameOf(spec), needs }
   const unique = randomUUID()
   const key = (name: string) => storageKeys.prepared(jobId, unique, name)
   const sources = sourcesIn(spec, columns, key)
@@ -94,7 +96,7 @@ type CheckInput = { sources: readonly Source[]; spec: DataOfJob['spec']; setting
 
 /** Copies and reads every data set. @throws DatasetInvalidError with the report on the first that cannot be used */
 async function checkSources(work: Work, { sources, spec, settings: { tokenizers } }: CheckInput) {
-  const { storage, limits, watch, method } = work
+  const { storage, limits, watch, method, needs } = work
   const isSkipping = spec.skipBadRows ?? false
   const [judgements, systemMessages, forms] = [createJudgementCount(), createSystemMessageVote(), createFormCount()]
   const selections = sources.map(() => createEvaluationSelection())
@@ -104,7 +106,7 @@ async function checkSources(work: Work, { sources, spec, settings: { tokenizers 
     const name = trainingDataName(named)
     const uploaded = await pin(storage, from, pinned)
     const rows = await validateRows(await openRows(storage, pinned, name), {
-      ...{ limits, watch, columns, method, isSkipping },
+      ...{ limits, watch, columns, method, needs, isSkipping },
       use(row, print) {
         selections[index]?.add(print)
         judgements.add(row)

@@ -1,6 +1,7 @@
 // Reads some rows of an upload as the lines that a trainer would get, to be shown as tokens.
 import type { Columns } from '../domain/dataset-report.ts'
 import type { MethodName } from '../domain/method-table.ts'
+import type { ItemNeed } from '../domain/reward-task.ts'
 import type { PreparedRow, PreparedRows } from '../domain/row-tokens.ts'
 import type { Storage } from '../storage/storage.ts'
 import { isProblem } from './dataset-row.ts'
@@ -14,16 +15,24 @@ import { linesOf } from './write-rows.ts'
 const maxCharacters = 1_000_000
 const maxRowCharacters = 500_000
 
-export type LinesWanted = { key: string; columns: Columns | null; method: MethodName; offset: number; limit: number }
+export type LinesWanted = {
+  key: string
+  columns: Columns | null
+  method: MethodName
+  /** The parts of an item that the job's graders read. */
+  needs?: readonly ItemNeed[]
+  offset: number
+  limit: number
+}
 
 /** @returns null when no object has this key */
 export async function prepareLines(
   storage: Storage,
-  { key, columns, method, offset, limit }: LinesWanted,
+  { key, columns, method, needs, offset, limit }: LinesWanted,
 ): Promise<PreparedRows | null> {
   const file = await storage.read(key)
   if (!file) return null
-  const read = rowReaderOf(columns, method)
+  const read = rowReaderOf(columns, method, needs)
   const rows: PreparedRow[] = []
   let [index, characters] = [0, 0]
   try {

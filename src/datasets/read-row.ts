@@ -25,6 +25,8 @@ export type DatasetRow = {
   output: string
   conversation?: Conversation
   answers?: { areCompared: boolean; list: Answer[] }
+  /** Of a prompt for reinforcement: the fields that graders read. Such a row has no answer, and `output` is empty. */
+  item?: Record<string, unknown>
 }
 
 /** The result of a form of rows. `read`: the fields that the form has used. */

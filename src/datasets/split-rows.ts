@@ -8,6 +8,7 @@ import {
   type DatasetReport,
 } from '../domain/dataset-report.ts'
 import type { MethodName } from '../domain/method-table.ts'
+import type { ItemNeed } from '../domain/reward-task.ts'
 import type { DataSplit, PreparedData } from '../domain/training-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
@@ -23,7 +24,14 @@ import { openLineWriter } from './write-rows.ts'
 const evaluatedTrainingRows = 10
 
 /** Work on the data of one job, within its limits. */
-export type Work = { storage: Storage; limits: DatasetLimits; watch: LimitWatch; method: MethodName }
+export type Work = {
+  storage: Storage
+  limits: DatasetLimits
+  watch: LimitWatch
+  method: MethodName
+  /** Of the job's graders. */
+  needs: readonly ItemNeed[]
+}
 
 /** The copy of a data set. `set`: null for the only one of a job. */
 export type SourceRows = { pinned: string; columns: Columns | null; set: RowPlace['set'] }
@@ -128,11 +136,11 @@ type EachInput = {
 
 /** Reads a file whose rows were validated before. @throws DatasetInvalidError at a limit */
 async function eachRow(
-  { storage, limits, watch, method }: Work,
+  { storage, limits, watch, method, needs }: Work,
   { key, name, columns, skip, writtenBytes }: EachInput,
   use: (row: DatasetRow, line: number) => Promise<unknown> | undefined,
 ) {
-  const read = rowReaderOf(columns, method)
+  const read = rowReaderOf(columns, method, needs)
   for await (const batch of readDataset(await openRows(storage, key, name), limits.unpackedBytes))
     for (const raw of batch) {
       const row = 'problem' in raw ? { field: 'row', reason: raw.problem } : read(raw.value)

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { rowReader, type BadRow, type Columns, type DatasetReport } from '../domain/dataset-report.ts'
 import type { MethodName } from '../domain/method-table.ts'
+import type { ItemNeed } from '../domain/reward-task.ts'
 import { createBadRowGroups } from './bad-row-groups.ts'
 import { isProblem, type DatasetRow } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
@@ -17,16 +18,16 @@ import { createUnreadFields } from './unread-fields.ts'
 const maxListedBadRows = 100
 
 /**
- * Equal rows have equal fingerprints: 128 bits in hex. Rows of answers are equal if their prompts are, so that no prompt is both
- * trained and evaluated on.
+ * Equal rows have equal fingerprints: 128 bits in hex. Rows of answers and of prompts are equal if their prompts are, so that no
+ * prompt is both trained and evaluated on.
  */
 export const fingerprint = ({ input, output, answers }: DatasetRow) =>
   hash('sha256', `${input.length}:${input}${answers ? '' : output}`, 'hex').slice(0, 32)
 
 type RowValidation = ReturnType<typeof createRowValidation>
 
-function createRowValidation(columns: Columns | null, method: MethodName) {
-  const read = rowReaderOf(columns, method)
+function createRowValidation(columns: Columns | null, method: MethodName, needs: readonly ItemNeed[]) {
+  const read = rowReaderOf(columns, method, needs)
   const badRows: BadRow[] = []
   const badRowGroups = createBadRowGroups()
   let unreadRest: BadRow | null = null
@@ -62,7 +63,7 @@ function createRowValidation(columns: Columns | null, method: MethodName) {
       if (unread.length > 0) unreadFields.add(unread, raw.line)
       const print = fingerprint(row)
       if (!prints.add(print)) duplicateCount++
-      if (row.output.trim() === '') emptyOutputCount++
+      if (!row.item && row.output.trim() === '') emptyOutputCount++
       inputLength.add(row.input.length)
       outputLength.add(row.output.length)
       tokens.add(row)
@@ -103,6 +104,8 @@ type Reading = {
   columns: Columns | null
   /** The method that the rows are for; supervised when absent. */
   method?: MethodName | undefined
+  /** The parts of an item that the job's graders read. */
+  needs?: readonly ItemNeed[] | undefined
   /** Whether good rows are used although others are bad. */
   isSkipping?: boolean
   /** Gets the good rows before the first bad one, or all of them. Reading waits for its promise. */
@@ -112,9 +115,9 @@ type Reading = {
 /** Reads the file once and reports all bad rows. Stops at the limit of time, which counts as a bad row. */
 export async function validateRows(
   file: AsyncIterable<Buffer>,
-  { limits, watch, columns, method = 'supervised', use, isSkipping = false }: Reading,
+  { limits, watch, columns, method = 'supervised', needs = [], use, isSkipping = false }: Reading,
 ): Promise<RowValidation> {
-  const check = createRowValidation(columns, method)
+  const check = createRowValidation(columns, method, needs)
   for await (const batch of readDataset(file, limits.unpackedBytes)) {
     for (const raw of batch) {
       const good = check.add(raw)

@@ -8,16 +8,17 @@ import type { Answer, DatasetRow } from './read-row.ts'
 const batchCharacters = 128 * 1024
 
 /** A conversation is written once, with the positions of the answers to learn. runtime/anneal_runtime/trainer/rows.py reads it. */
-export const lineOf = (row: Omit<DatasetRow, 'answers'>) => JSON.stringify(contentOf(row))
+export const lineOf = (row: Omit<DatasetRow, 'answers' | 'item'>) => JSON.stringify(contentOf(row))
 
-const contentOf = ({ input, output, conversation }: Omit<DatasetRow, 'answers'>) =>
+const contentOf = ({ input, output, conversation }: Omit<DatasetRow, 'answers' | 'item'>) =>
   conversation ? { ...conversation, messages: conversation.messages.map(messageOnWire) } : { input, output }
 
 /**
  * The lines of a row: one, or one for each judged answer. runtime/anneal_runtime/trainer/answer_rows.py reads those of answers.
  * @param source the place of the row's data set among several
  */
-export function linesOf({ answers, ...row }: DatasetRow, source?: number): string[] {
+export function linesOf({ answers, item, ...row }: DatasetRow, source?: number): string[] {
+  if (item) return [JSON.stringify({ ...promptOf(row), item, source })]
   if (!answers) return [JSON.stringify({ ...contentOf(row), source })]
   const { input, conversation } = row
   const asked = conversation
@@ -34,6 +35,13 @@ export function linesOf({ answers, ...row }: DatasetRow, source?: number): strin
   return answers.list.map((answer) =>
     JSON.stringify({ ...asked, answer: onWire(answer), label: answer.isGood, source }),
   )
+}
+
+/** A prompt, whose answers the trainer samples. */
+function promptOf({ input, conversation }: Omit<DatasetRow, 'answers' | 'item'>) {
+  if (!conversation) return { input }
+  const { messages, tools } = conversation
+  return { messages: messages.map(messageOnWire), ...(tools && { tools }) }
 }
 
 const onWire = ({ said }: Answer) => (typeof said === 'string' ? said : [messageOnWire(said)])

@@ -8,7 +8,7 @@ type Policy = {
   | {
       again: false
       /** The reason with which a job that has a usable checkpoint completes partially; null fails the job. */
-      publishesAs: 'deadline' | null
+      publishesAs: 'deadline' | 'grader_failed' | null
     }
   | {
       again: true
@@ -43,6 +43,9 @@ const attemptPolicies = {
   fenced: { ...free, sentence: 'The service refused its writes: a newer launch has replaced it.' },
   control_plane: { ...free, sentence: 'The cluster removed the run before its program started.' },
 
+  // The trainer has waited for nothing else, and has saved a checkpoint.
+  grader_away: { ...free, sentence: 'The graders did not answer.' },
+
   out_of_memory: {
     ...fault,
     sentence: 'The program ran out of memory. Use a smaller batch size (batch_size) or shorter rows (max_length).',
@@ -55,6 +58,11 @@ const attemptPolicies = {
   model_unavailable: { ...final, sentence: 'The base model cannot be found or loaded.' },
   image_unavailable: { ...final, sentence: 'The container image cannot be pulled.' },
   unsupported_runtime: { ...final, sentence: 'The version of the program does not match the version of this service.' },
+  grader_failed: {
+    again: false,
+    publishesAs: 'grader_failed',
+    sentence: 'The grader gave no scores to learn from.',
+  },
   deadline: { again: false, publishesAs: 'deadline', sentence: 'The job has reached its maximum run time.' },
 } as const satisfies Record<string, Policy>
 
@@ -81,7 +89,9 @@ export const exitCodes = {
   model_unavailable: 69,
   code_error: 70,
   out_of_memory: 71,
+  grader_failed: 72,
   peer_lost: 75,
+  grader_away: 76,
   fenced: 77,
   unsupported_runtime: 78,
   killed: 143,

@@ -21,7 +21,7 @@ export type Decision =
   | { next: 'complete' }
   | {
       next: 'complete_partially'
-      reason: 'resume_limit_reached' | 'evaluation_failed' | 'deadline'
+      reason: 'resume_limit_reached' | 'evaluation_failed' | 'deadline' | 'grader_failed'
       message: string
     }
   | { next: 'relaunch'; mode: 'train'; counts: boolean; backOffMs: number }

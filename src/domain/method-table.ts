@@ -1,24 +1,5 @@
 // The ways of training, and the hyperparameters of each beside those that all have. Defaults are written nowhere else.
-
-export type Knob = { description: string } & (
-  | { default: number; minimum: number; maximum: number }
-  | { default: string; choices: readonly string[] }
-  | { default: boolean }
-)
-
-export type MethodTable = {
-  hyperparameters: Record<string, Knob>
-  /** Other defaults of some losses. */
-  defaultsByLossType: Record<string, Record<string, number | string>>
-  /** Examples of rows. */
-  rows: readonly object[]
-  /** Figures of a step that only this method has, by their names in TRL. */
-  series: readonly string[]
-  /** Rows of a step when the request names none; absent for the default of `finetune_args`. */
-  batchSize?: number
-  /** The learning rate when none is given is that of the model, times this. */
-  rateFactor: number
-}
+import type { Knob, MethodTable } from './method-knobs.ts'
 
 const beta = {
   default: 0.1,
@@ -30,6 +11,9 @@ const weight = (kind: string) =>
   ({ default: 1, minimum: 0, maximum: 100, description: `How much a ${kind} answer counts` }) as const
 const clip = (value: number, bound: string) =>
   ({ default: value, minimum: 0, maximum: 100, description: `A ratio of probabilities counts up to ${bound}` }) as const
+
+/** A step has at most this many answers to one prompt, at least two to compare. */
+export const answersPerPrompt = { least: 2, most: 64 } as const
 
 export const trainingMethods = {
   supervised: {
@@ -57,7 +41,7 @@ export const trainingMethods = {
   },
   dpo: {
     hyperparameters: {
-      beta,
+      beta: { ...beta, isOpenAi: true },
       loss_type: {
         default: 'sigmoid',
         choices: ['sigmoid', 'ipo', 'hinge', 'robust', 'sigmoid_norm', 'apo_zero', 'orpo', 'simpo'],
@@ -140,6 +124,26 @@ export const trainingMethods = {
   },
   reinforcement: {
     hyperparameters: {
+      samples_per_prompt: {
+        ...{ default: 8, minimum: answersPerPrompt.least, maximum: answersPerPrompt.most, isWhole: true },
+        description: 'Answers that are sampled for each prompt of a step, and compared with each other',
+      },
+      compute_multiplier: {
+        ...{ default: 1, minimum: 0.00001, maximum: 10, isOpenAi: true, isForService: true },
+        description: 'Multiplies samples_per_prompt; the product is rounded, from 2 to 64',
+      },
+      max_completion_tokens: {
+        ...{ default: 512, minimum: 1, maximum: 1_000_000, isWhole: true },
+        description: 'The most tokens of a sampled answer',
+      },
+      temperature: {
+        ...{ default: 1, minimum: 0.01, maximum: 2 },
+        description: 'How far sampled answers stray from the likeliest ones',
+      },
+      top_p: {
+        ...{ default: 1, minimum: 0.01, maximum: 1 },
+        description: 'Answers are sampled from the likeliest tokens that have this share of the probability together',
+      },
       loss_type: {
         default: 'dapo',
         choices: ['grpo', 'dapo', 'dr_grpo', 'bnpo', 'gspo', 'cispo'],
@@ -148,9 +152,7 @@ export const trainingMethods = {
       epsilon: clip(0.2, 'this far below 1'),
       epsilon_high: clip(0.28, 'this far above 1; with cispo up to this value'),
       kl_coefficient: {
-        default: 0,
-        minimum: 0,
-        maximum: 10,
+        ...{ default: 0, minimum: 0, maximum: 10 },
         description: 'How strongly the model is held to the one that the job began with',
       },
       scale_rewards: {
@@ -159,44 +161,88 @@ export const trainingMethods = {
         description: 'Whose spread the rewards are divided by',
       },
       num_iterations: {
-        default: 1,
-        minimum: 1,
-        maximum: 16,
+        ...{ default: 1, minimum: 1, maximum: 16, isWhole: true },
         description: 'Updates on the same sampled answers',
-      },
-      max_completion_tokens: {
-        default: 512,
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'The most tokens of a sampled answer',
       },
       mask_truncated: {
         default: false,
         description: 'Whether answers that were cut off by max_completion_tokens teach nothing',
+      },
+      on_grader_error: {
+        default: 'skip',
+        choices: ['skip', 'zero', 'fail'],
+        description: 'What becomes of an answer without a score: it teaches nothing, scores 0, or ends the job',
+      },
+      rollouts: {
+        default: 'inline',
+        choices: ['inline'],
+        otherwise: 'rollouts on model servers are not offered yet',
+        description: 'Where answers are sampled: in the trainer',
+      },
+      eval_interval: {
+        ...{ default: 'auto', minimum: 1, maximum: 10_000_000, argument: 'eval_steps', isOpenAi: true },
+        description: 'Steps from one validation on held-out prompts to the next; ten times a run when absent',
+      },
+      eval_samples: {
+        ...{ default: 1, minimum: 1, maximum: 10, isWhole: true, isOpenAi: true },
+        description: 'Answers to each held-out prompt of a validation',
+      },
+      keep_rollouts: {
+        ...{ default: 7, minimum: 0, maximum: 365, isForService: true },
+        description: 'Days after the end of the job for which its rollouts are kept',
+      },
+      reasoning_effort: {
+        ...{ default: 'default', choices: ['default'], isOpenAi: true, isForService: true },
+        otherwise: 'models here have no levels of effort',
+        description: 'Accepted with the value default',
       },
     },
     defaultsByLossType: {
       gspo: { epsilon: 3e-4, epsilon_high: 4e-4 },
       cispo: { epsilon_high: 5 },
     },
-    rows: [{ prompt: 'Who?' }],
-    series: ['reward', 'reward_std', 'frac_reward_zero_std', 'clip_ratio/low_mean', 'clip_ratio/high_mean', 'kl'],
+    rows: [
+      { prompt: 'Who?', answer: 'Me.' },
+      { messages: [{ role: 'user', content: 'Who?' }], answer: 'Me.' },
+    ],
+    series: [
+      'reward',
+      'reward_std',
+      'frac_reward_zero_std',
+      'completions/mean_length',
+      'completions/clipped_ratio',
+      'clip_ratio/low_mean',
+      'clip_ratio/high_mean',
+      'clip_ratio/region_mean',
+      'kl',
+      'entropy',
+      'sampling/importance_sampling_ratio/mean',
+      'step_seconds/sampling',
+      'step_seconds/grading',
+      'step_seconds/training',
+    ],
     batchSize: 8,
     rateFactor: 0.1,
   },
 } as const satisfies Record<string, MethodTable>
 
-/** For trainers. */
+const isForTrainer = (knob: Knob) => !knob.isForService && !('argument' in knob)
+
+/** The default of each hyperparameter that a trainer reads. */
 export const methodDefaults = Object.fromEntries(
   Object.entries<MethodTable>(trainingMethods).map(([name, { hyperparameters, defaultsByLossType }]) => [
     name,
     {
-      defaults: Object.fromEntries(Object.entries(hyperparameters).map(([knob, { default: value }]) => [knob, value])),
+      defaults: Object.fromEntries(
+        Object.entries(hyperparameters)
+          .filter(([, knob]) => isForTrainer(knob))
+          .map(([knob, { default: value }]) => [knob, value]),
+      ),
       defaults_by_loss_type: defaultsByLossType,
     },
   ]),
 )
 
 /** Jobs may train by these methods. */
-export const offeredMethods = ['supervised', 'dpo', 'kto'] as const
+export const offeredMethods = ['supervised', 'dpo', 'kto', 'reinforcement'] as const
 export type MethodName = (typeof offeredMethods)[number]

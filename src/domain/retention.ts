@@ -29,6 +29,8 @@ export const retentionOf = ({ scale, auditDays }: { scale: number; auditDays: nu
   checkpointsPerJob: 2,
   /** Prepared rows, since the end of the last job that uses them. */
   preparedDataMs: 7 * dayMs * scale,
+  /** Of `keep_rollouts`. */
+  rolloutDayMs: dayMs * scale,
   /** Artifacts that were never committed, or whose bytes were wrong. */
   brokenArtifactsMs: 2 * dayMs * scale,
   /** Folders or cluster objects of ended runs. */

@@ -148,7 +148,7 @@ const knownArgs = {
   overlong: z
     .enum(['cut', 'drop', 'refuse'])
     .describe(
-      'What happens to rows longer than max_length: they are cut, or left out, or the job fails. Default cut; drop with the methods dpo and kto',
+      'What happens to rows longer than max_length: they are cut, or left out, or the job fails. Default cut; drop with all methods but supervised',
     ),
   finetuning_type: z
     .enum(['lora'], { error: 'must be lora, which trains an adapter: full is not offered yet' })

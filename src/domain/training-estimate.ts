@@ -11,6 +11,8 @@ export type PastJob = {
   secondsPerStep: number
   /** Mean tokens of its rows; null when they were not counted. */
   tokensPerRow: number | null
+  /** Mean tokens of the answers that it sampled; null where a method samples none. */
+  answerTokens?: number | null
 }
 
 export type Planned = Pick<PastJob, 'steps' | 'rowsPerStep' | 'tokensPerRow'>

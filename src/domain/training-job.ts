@@ -4,7 +4,7 @@ import type { CatalogueEntry } from './catalogue.ts'
 import type { DataSource, PreparedSource } from './data-sources.ts'
 import type { Columns } from './dataset-report.ts'
 import type { NameParts } from './display-name.ts'
-import type { Grader } from './grader.ts'
+import type { Grader, Scores } from './grader.ts'
 import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
 import type { TrackerRequest } from './tracker.ts'
@@ -215,7 +215,8 @@ export type TrainingStep = {
 export const preparedFiles = ({ train, evaluation, skipped }: PreparedData): DataFile[] =>
   [train, train.lines, evaluation, evaluation.lines, skipped].filter((file) => file !== undefined)
 
-export type ArtifactKind = 'checkpoint' | 'model'
+export const artifactKinds = ['checkpoint', 'model', 'rollouts'] as const
+export type ArtifactKind = (typeof artifactKinds)[number]
 export type ArtifactFile = { name: string; key: string; sizeBytes: number; sha256: string }
 
 /** The files that serving needs; a checkpoint also holds the optimizer's state. */
@@ -285,6 +286,10 @@ export type EvaluationRow = {
   base: string
   /** Whether each model finds the better answer of a pair likelier. Absent for a row that is no pair. */
   prefersChosen?: { tuned: boolean; base: boolean }
+  /** Of a prompt: what its graders read. */
+  item?: Record<string, unknown>
+  /** Of a prompt, once they are computed. */
+  scores?: { tuned: Scores; base: Scores }
 }
 
 export type JobEvent = {

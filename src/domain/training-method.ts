@@ -1,6 +1,8 @@
 // The method of a request, of a job, and as answers show it.
 import { z } from 'zod'
-import { trainingMethods, offeredMethods, type Knob, type MethodName, type MethodTable } from './method-table.ts'
+import type { Knob, MethodTable } from './method-knobs.ts'
+import { answersPerPrompt, offeredMethods, trainingMethods, type MethodName } from './method-table.ts'
+import { rewardFields, type RewardTask } from './reward-task.ts'
 import { invalidInput } from './service-error.ts'
 import { defaultLearningRate, type FinetuneArgs, type RecommendedArgs, type TrainingArgs } from './training-args.ts'
 
@@ -14,6 +16,8 @@ export type TrainingMethod = {
   hyperparameters: Hyperparameters
   /** The names that the request gave. */
   given: string[]
+  /** Of reinforcement. */
+  task?: RewardTask
 }
 
 /** The hyperparameters of a job's method, also for jobs that have none. */
@@ -43,14 +47,20 @@ type Shared = z.output<z.ZodObject<typeof sharedHyperparameters>>
 
 function knobSchema(knob: Knob): z.ZodType {
   const { description } = knob
-  if ('choices' in knob) return orAuto(z.enum(knob.choices), `one of ${knob.choices.join(', ')}`).describe(description)
+  if ('choices' in knob) {
+    const { choices, otherwise } = knob
+    const range = otherwise === undefined ? `one of ${choices.join(', ')}` : `${choices.join(', ')}: ${otherwise}`
+    return orAuto(z.enum(choices), range).describe(description)
+  }
   if (!('minimum' in knob)) return orAuto(z.boolean(), 'true or false').describe(description)
   const { minimum, maximum } = knob
-  const range = `a number from ${minimum} to ${maximum}`
-  return orAuto(z.number({ error: range }).min(minimum).max(maximum), range).describe(description)
+  const isWhole = 'argument' in knob || knob.isWhole
+  const range = `a ${isWhole ? 'whole number' : 'number'} from ${minimum} to ${maximum}`
+  const number = isWhole ? z.int({ error: range }) : z.number({ error: range })
+  return orAuto(number.min(minimum).max(maximum), range).describe(description)
 }
 
-function methodSchema(name: MethodName) {
+function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
   const knobs = Object.entries((tables[name] as MethodTable).hyperparameters)
   const known = Object.fromEntries(knobs.map(([knob, described]) => [knob, knobSchema(described)]))
   const hyperparameters = z
@@ -62,7 +72,10 @@ function methodSchema(name: MethodName) {
           context.addIssue({ code: 'custom', path: [key], message: notOfMethod(key, name), input: sent })
     })
   return z
-    .strictObject({ hyperparameters: hyperparameters.nullish().describe('Absent ones, and "auto", have the defaults') })
+    .strictObject({
+      ...fields,
+      hyperparameters: hyperparameters.nullish().describe('Absent ones, and "auto", have the defaults'),
+    })
     .nullish()
     .describe(`The arguments of the method ${name}`)
 }
@@ -80,9 +93,10 @@ export const MethodRequest = z
     type: z
       .enum(offeredMethods, { error: `must be ${offeredMethods.join(', ')}: no other method is offered` })
       .describe('supervised when absent'),
-    supervised: methodSchema('supervised'),
-    dpo: methodSchema('dpo'),
-    kto: methodSchema('kto'),
+    supervised: methodSchema('supervised', {}),
+    dpo: methodSchema('dpo', {}),
+    kto: methodSchema('kto', {}),
+    reinforcement: methodSchema('reinforcement', rewardFields),
   })
   .superRefine((sent, context) => {
     for (const name of offeredMethods)
@@ -116,12 +130,12 @@ export function resolveMethod(
   const given = Object.fromEntries(
     Object.entries(sent).filter(([, value]) => value !== 'auto' && (value ?? null) !== null),
   ) as Record<string, number | string | boolean>
-  const { hyperparameters: knobs, defaultsByLossType, batchSize, rateFactor } = tables[type] as MethodTable
+  const { defaultsByLossType, batchSize, rateFactor } = tables[type] as MethodTable
   const ofMethod = { learning_rate: learningRate * rateFactor }
   const args = argumentsOf(given, { type, finetuneArgs, learningRate: ofMethod.learning_rate })
   const defaults = defaultsOf(type)
   const lossType = String(given['loss_type'] ?? defaults['loss_type'])
-  const own = Object.fromEntries(Object.entries(given).filter(([name]) => name in knobs))
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => name in defaults))
   const hyperparameters = { ...defaults, ...defaultsByLossType[lossType], ...own }
   const found = { type, hyperparameters, given: Object.keys(given) }
   // So the hash of such a job is that of earlier releases.
@@ -134,17 +148,21 @@ export function resolveMethod(
   }
 }
 
+/** Of the hyperparameters that are no arguments. */
 const defaultsOf = (type: MethodName): Hyperparameters =>
   Object.fromEntries(
-    Object.entries((tables[type] as MethodTable).hyperparameters).map(([knob, { default: value }]) => [knob, value]),
+    Object.entries((tables[type] as MethodTable).hyperparameters).flatMap(([name, knob]) =>
+      'argument' in knob ? [] : [[name, knob.default]],
+    ),
   )
 
 function argumentsOf(
-  { n_epochs: epochs, batch_size: rows, learning_rate_multiplier: multiplier }: Shared,
+  sent: Shared & { eval_interval?: unknown },
   { type, finetuneArgs, learningRate }: { type: MethodName; finetuneArgs: FinetuneArgs; learningRate: number },
 ): FinetuneArgs {
+  const { n_epochs: epochs, batch_size: rows, learning_rate_multiplier: multiplier, eval_interval: interval } = sent
   const at = (name: string) => `method.${type}.hyperparameters.${name}`
-  const { num_train_epochs, learning_rate, batch_size, gradient_accumulation_steps } = finetuneArgs
+  const { num_train_epochs, learning_rate, batch_size, gradient_accumulation_steps, eval_steps } = finetuneArgs
   const asked: FinetuneArgs = {}
   if (typeof epochs === 'number') asked.num_train_epochs = agreed(epochs, num_train_epochs, at('n_epochs'))
   if (typeof multiplier === 'number')
@@ -154,6 +172,7 @@ function argumentsOf(
     agreed(rows, isGiven ? (batch_size ?? 1) * (gradient_accumulation_steps ?? 1) : null, at('batch_size'))
     if (!isGiven) Object.assign(asked, { batch_size: rows, gradient_accumulation_steps: 1 })
   }
+  if (typeof interval === 'number') asked.eval_steps = agreed(interval, eval_steps, at('eval_interval'))
   return { ...finetuneArgs, ...asked }
 }
 
@@ -174,12 +193,12 @@ export const ResolvedHyperparameters = z.object({
   learning_rate_multiplier: resolved.describe('Multiplies the default learning rate of the model and the method'),
 })
 const ofMethod = z.union([z.number(), z.string(), z.boolean()])
-const shownArguments = z
-  .object({
-    hyperparameters: ResolvedHyperparameters.catchall(ofMethod).describe('The arguments of the training'),
-  })
-  .optional()
-  .describe('The arguments of the method; absent for other methods')
+const shownObject = z.object({
+  hyperparameters: ResolvedHyperparameters.catchall(ofMethod).describe('The arguments of the training'),
+})
+const onlyOfMethod = 'The arguments of the method; absent for other methods'
+const shownArguments = shownObject.optional().describe(onlyOfMethod)
+const sentObject = z.record(z.string(), z.unknown())
 
 /** The method of a job, in OpenAI's shape. */
 export const ShownMethod = z.object({
@@ -187,6 +206,17 @@ export const ShownMethod = z.object({
   supervised: shownArguments,
   dpo: shownArguments,
   kto: shownArguments,
+  reinforcement: shownObject
+    .extend({
+      grader: sentObject
+        .optional()
+        .describe(
+          'As the request named it; a model that judges is the one that its name meant then. Lists may leave it out',
+        ),
+      response_format: sentObject.optional().describe('As the request named it; absent for free text'),
+    })
+    .optional()
+    .describe(onlyOfMethod),
 })
 export type ShownMethod = z.output<typeof ShownMethod>
 
@@ -209,13 +239,26 @@ export function resolvedHyperparameters(
   }
 }
 
-/** With every hyperparameter that is no argument. */
-export const methodForTrainer = ({ type, hyperparameters }: TrainingMethod) => ({ type, [type]: { hyperparameters } })
+/** With every hyperparameter that a trainer reads. */
+export function methodForTrainer({ type, hyperparameters, task }: TrainingMethod) {
+  const { hyperparameters: knobs } = tables[type] as MethodTable
+  const read = Object.fromEntries(Object.entries(hyperparameters).filter(([name]) => !knobs[name]?.isForService))
+  const format = task?.response_format
+  if (type === 'reinforcement') read['samples_per_prompt'] = samplesPerPrompt(hyperparameters)
+  return { type, [type]: { ...(format && { response_format: format }), hyperparameters: read } }
+}
+
+/** Answers to a prompt of a step. */
+export function samplesPerPrompt({ samples_per_prompt: asked, compute_multiplier: times }: Hyperparameters): number {
+  const { least, most } = answersPerPrompt
+  return Math.min(most, Math.max(least, Math.round(Number(asked) * Number(times))))
+}
 
 export function shownMethod(job: OfJob, model: OfModel): ShownMethod {
   const type = methodNameOf(job)
-  const hyperparameters = { ...resolvedHyperparameters(job, model), ...hyperparametersOf(job) }
-  return { type, [type]: { hyperparameters } }
+  const ofArguments = type === 'reinforcement' && { eval_interval: job.args.eval_steps ?? 'auto' }
+  const hyperparameters = { ...resolvedHyperparameters(job, model), ...ofArguments, ...hyperparametersOf(job) }
+  return { type, [type]: { ...job.method?.task, hyperparameters } }
 }
 
 /** The names of hyperparameters that the request of a job did not give, and that are no arguments. */

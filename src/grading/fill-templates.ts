@@ -23,7 +23,7 @@ export const endpoint = '/v1/chat/completions' as const
 const pieceCharacters = 8 * 1024 * 1024
 
 /** Why texts cannot be filled. */
-export type FillProblem = 'missing part' | 'sample is no JSON' | 'too long'
+export type FillProblem = 'missing part' | 'sample lacks a part' | 'sample is no JSON' | 'too long'
 /** Texts that are compared, or the line of a batch that asks a judge. */
 export type Filled = Graded | { line: string } | { problem: FillProblem; error: string }
 
@@ -43,8 +43,9 @@ function fill(grader: ItemGrader, values: TemplateValues, room: Room, index: num
 
 function problemOf({ name, message }: UnfilledText, { sample }: TemplateValues): FillProblem {
   if (name !== 'MissingPart') return 'too long'
-  const isUnparsed = /^\{\{sample\.output_json\b/.test(message) && !Object.hasOwn(sample ?? {}, 'output_json')
-  return isUnparsed ? 'sample is no JSON' : 'missing part'
+  if (!message.startsWith('{{sample')) return 'missing part'
+  const isUnparsed = message.startsWith('{{sample.output_json') && !Object.hasOwn(sample ?? {}, 'output_json')
+  return isUnparsed ? 'sample is no JSON' : 'sample lacks a part'
 }
 
 /** `answers`: the lines of the model; null when each item brings its sample. `from`: the first item, counted in the chunk. */

@@ -20,6 +20,7 @@ import { dataSetRoutes } from './anneal/data-sets.ts'
 import { embeddingRoutes } from './lamini/embeddings.ts'
 import { keyRoutes } from './anneal/keys.ts'
 import { limitRoutes } from './anneal/limits.ts'
+import { rolloutRoutes } from './anneal/rollouts.ts'
 import { trainingMethodRoutes } from './anneal/training-methods.ts'
 import { modelExportRoutes } from './anneal/model-exports.ts'
 import { modelNameRoutes } from './anneal/model-names.ts'
@@ -67,6 +68,7 @@ export const publicRoutes = [
     ...jobBriefRoutes,
     ...ofOldPlatform(trainingJobRoutes),
     ...trainingJobRecordRoutes,
+    ...rolloutRoutes,
     ...jobStreamRoutes,
   ]),
   ...inChapter('Evaluations', evaluationRoutes),

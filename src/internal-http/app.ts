@@ -10,6 +10,7 @@ import type { PodCtx, ServiceDependencies } from '../services/context.ts'
 import { artifactRoutes } from './routes/artifacts.ts'
 import { attemptRoutes } from './routes/attempt.ts'
 import { exportRoutes } from './routes/exports.ts'
+import { gradeRoutes } from './routes/grade.ts'
 import { serverRoutes } from './routes/server.ts'
 
 const apiVersion = '1'
@@ -19,7 +20,7 @@ type InternalAppOptions = { deps: ServiceDependencies; metrics: Metrics; bodyMem
 export function createInternalApp({ deps, metrics, bodyMemory }: InternalAppOptions): Express {
   return createHttpApp({
     edge: 'internal',
-    routes: [...attemptRoutes, ...artifactRoutes, ...exportRoutes, ...serverRoutes, ...healthRoutes],
+    routes: [...attemptRoutes, ...artifactRoutes, ...gradeRoutes, ...exportRoutes, ...serverRoutes, ...healthRoutes],
     authenticators: { none: ({ origin }) => ({ deps, origin }), pod: ({ request }) => podOf(deps, request) },
     serviceName: 'svc',
     bodyMemory,

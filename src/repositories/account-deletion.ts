@@ -29,6 +29,7 @@ export const createAccountDataRepository = (db: Connection) => ({
     await db.evaluation.deleteMany({ where: { artifact: jobs } })
     await db.model.deleteMany({ where: jobs })
     await db.artifact.deleteMany({ where: jobs })
+    await db.grade.deleteMany({ where: jobs })
     await db.trainingStep.deleteMany({ where: jobs })
     await db.jobEvent.deleteMany({ where: jobs })
     await db.attempt.deleteMany({ where: jobs })

@@ -17,6 +17,7 @@ import { createDatasetRepository } from './datasets.ts'
 import { createInstallationRepository } from './installation.ts'
 import { createEvalRepository } from './evals.ts'
 import { createFileUploadRepository } from './file-uploads.ts'
+import { createGradeRepository } from './grades.ts'
 import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
@@ -67,6 +68,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   durableWork: createDurableWorkRepository(db),
   evals: createEvalRepository(db),
   fileUploads: createFileUploadRepository(db),
+  grades: createGradeRepository(db),
   retention: createRetentionRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),

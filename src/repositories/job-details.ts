@@ -1,6 +1,7 @@
 // Reads the parts of an answer about a job that are not in its row: first start, newest attempt, newest step, data set, place.
 import type { DataSource, PreparedSource } from '../domain/data-sources.ts'
 import type { NameParts } from '../domain/display-name.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastJob } from '../domain/training-estimate.ts'
 import type { RowCounts } from '../domain/row-tokens.ts'
@@ -80,9 +81,11 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
     return rows.map(({ row }) => row)
   },
 
-  /** Lists the newest complete jobs with one attempt, on the base model and as many GPUs, of all accounts; newest first. */
-  pastJobs: (baseModel: string, { gpuCount, limit }: { gpuCount: number; limit: number }): Promise<PastJob[]> =>
-    run(listPastJobs, [baseModel, gpuCount, limit]),
+  /** Lists the newest complete jobs of the method with one attempt, on the base model and as many GPUs, of all accounts; newest first. */
+  pastJobs: (
+    baseModel: string,
+    { gpuCount, method, limit }: { gpuCount: number; method: MethodName; limit: number },
+  ): Promise<PastJob[]> => run(listPastJobs, [baseModel, gpuCount, limit, method]),
 
   /** Lists the jobs that wait for a slot, in the order in which they get one. */
   async waiting(limit: number): Promise<number[]> {
@@ -134,7 +137,7 @@ const describeJobs: Statement = {
   text: `
     select j.id, j.base_model as "baseModel", j.status, j.status_reason as "statusReason", j.status_message as "statusMessage",
       j.created_at as "createdAt", j.finished_at as "finishedAt", ${nameColumns()},
-      j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", j.spec->'method' as method,
+      j.spec->'args' as args, j.spec->'givenArgs' as "givenArgs", (j.spec->'method') - 'task' as method,
       j.spec->'metadata' as metadata, j.spec->'sources' as sources, j.prepared_data->'sources' as "preparedSources",
       j.spec->'trackers' as trackers,
       (j.spec->>'gpus')::int as gpus, coalesce((j.spec->>'nodes')::int, 1) as nodes,
@@ -185,12 +188,14 @@ const listPastJobs: Statement = {
       greatest(last.iter_time, extract(epoch from last.at - first.at)::float8 / nullif(last.step - first.step, 0))
         as "secondsPerStep",
       (j.args->>'batch_size')::int * (j.args->>'gradient_accumulation_steps')::int as "rowsPerStep",
-      case when row.tokens > row.max_tokens then row.max_tokens else row.tokens end as "tokensPerRow"
+      case when row.tokens > row.max_tokens then row.max_tokens else row.tokens end as "tokensPerRow",
+      last.answer_tokens as "answerTokens"
     from (
         select id, dataset_version_id, finished_at, current_attempt, spec->'args' as args,
           coalesce((spec->>'nodes')::int, 1)
             * coalesce((spec->>'gpus')::int, (spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as gpu_count
         from training_jobs where status = 'COMPLETED' and base_model = $1::text and finished_at is not null
+          and coalesce(spec->'method'->>'type', 'supervised') = $4::text
         order by finished_at desc limit 100) j
       join dataset_versions v on v.id = j.dataset_version_id
       join attempts a on a.job_id = j.id and a.number = 1 and a.claimed_at is not null
@@ -200,8 +205,9 @@ const listPastJobs: Statement = {
           (j.args->>'max_length')::float8 as max_tokens) row
       cross join lateral (select step, at from training_steps where job_id = j.id order by step limit 1) first
       cross join lateral (
-        select max(step) as step, max(at) as at, avg(iter_time) as iter_time
-        from (select step, at, iter_time from training_steps where job_id = j.id order by step desc limit 20) newest) last
+        select max(step) as step, max(at) as at, avg(iter_time) as iter_time,
+          avg((series->>'completions/mean_length')::float8) as answer_tokens
+        from (select step, at, iter_time, series from training_steps where job_id = j.id order by step desc limit 20) newest) last
     where j.gpu_count = $2::int and j.current_attempt = 1 and j.args is not null
     order by j.finished_at desc limit $3::int`,
 }

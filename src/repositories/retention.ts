@@ -111,6 +111,21 @@ export const createRetentionRepository = (db: Connection) => ({
         and not exists (select from models m where m.artifact_id = a.id)
         and not exists (select from attempts t where t.job_id = a.job_id and t.released_at is null and t.from_artifact_id = a.id)`,
 
+  /**
+   * Rollouts of jobs that ended as long ago as they keep theirs. A job that may be resumed keeps those after its newest checkpoint:
+   * with them, the resume repeats its steps exactly.
+   */
+  oldRollouts: (dayMs: number, limit: number): Promise<OldArtifact[]> =>
+    db.$queryRaw<OldArtifact[]>`
+      select a.id, a.files from artifacts a join training_jobs j on j.id = a.job_id,
+        lateral (select j.spec->'method'->'hyperparameters' as knobs) method
+      where a.kind = 'rollouts' and a.committed_at is not null
+        and j.finished_at < now() - coalesce((knobs->>'keep_rollouts')::float8, 7) * ${dayMs}::float8 * interval '1 millisecond'
+        and (j.status = 'COMPLETED' or a.step + coalesce((knobs->>'num_iterations')::int, 1) - 1 <= (
+          select max(c.step) from artifacts c
+          where c.job_id = a.job_id and c.kind = 'checkpoint' and c.committed_at is not null and c.corrupt_at is null))
+      limit ${limit}`,
+
   /** No attempt starts from a hidden artifact. */
   async hideArtifacts(ids: readonly string[]) {
     await db.artifact.updateMany({ where: { id: { in: [...ids] }, corruptAt: null }, data: { corruptAt: new Date() } })

@@ -241,6 +241,11 @@ export const createTrainingJobRepository = (db: Connection, run: RunStatement) =
     return found ?? null
   },
 
+  /** The key that the job was submitted with. */
+  async apiKeyOf(id: number): Promise<string> {
+    return (await db.trainingJob.findUniqueOrThrow({ where: { id }, select: { apiKeyId: true } })).apiKeyId
+  },
+
   /** Keeps retention from removing the rows of a job until the transaction ends. @returns false when they are removed */
   async holdPreparedData(id: number): Promise<boolean> {
     const held = await db.$queryRaw<unknown[]>`

@@ -137,7 +137,10 @@ test('a preview marks what is learned, and says which rows are cut or bad', asyn
 test('wrong options are refused before anything is uploaded', async () => {
   const before = asked.length
   for (const [args, says] of [
-    [['--method', 'ppo'], /--method takes supervised, dpo, kto, not "ppo"/],
+    [['--method', 'ppo'], /--method takes supervised, dpo, kto, reinforcement, not "ppo"/],
+    [['--method', 'reinforcement'], /A reinforcement job needs a grader/],
+    [['--method', 'dpo', '--grader', file], /A grader is for --method reinforcement, not for dpo/],
+    [['--method', 'reinforcement', '--grader', 'none.json'], /There is no file .*none\.json/],
     [['--dry-run', '--watch'], /A dry run starts no job/],
     [['--preview', '--watch'], /A preview starts no job/],
     [['--gpus', 'two'], /--gpus takes a whole number/],

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   defaultedHyperparameters,
+  methodForTrainer,
   MethodRequest,
   resolveMethod,
+  samplesPerPrompt,
   shownMethod,
 } from '../../src/domain/training-method.ts'
-import { documentedDefaults } from '../../src/domain/training-args.ts'
+import { FineTuningGrader } from '../../src/domain/fine-tuning-grader.ts'
+import { documentedDefaults, type TrainingArgs } from '../../src/domain/training-args.ts'
 
 const resolve = (sent: unknown, finetuneArgs = {}) =>
   resolveMethod({ method: MethodRequest.parse(sent), finetuneArgs }, 0.001)
@@ -54,6 +57,22 @@ const refused: [sent: object, path: string, message: RegExp][] = [
   ],
   [{ type: 'dpo', kto: {} }, 'kto', /^is not read, because method.type is dpo$/],
   [{ type: 'dpo', dpo: { hyperparameters: { beta: 11 } } }, 'dpo.hyperparameters.beta', /number from 0.001 to 10/],
+  [{ type: 'dpo', dpo: { grader: {} } }, 'dpo', /^unrecognized key|Unrecognized key/i],
+  [
+    { type: 'reinforcement', reinforcement: { hyperparameters: { rollouts: 'server' } } },
+    'reinforcement.hyperparameters.rollouts',
+    /^must be "auto" or inline: rollouts on model servers are not offered yet$/,
+  ],
+  [
+    { type: 'reinforcement', reinforcement: { hyperparameters: { reasoning_effort: 'high' } } },
+    'reinforcement.hyperparameters.reasoning_effort',
+    /^must be "auto" or default: models here have no levels of effort$/,
+  ],
+  [
+    { type: 'reinforcement', reinforcement: { hyperparameters: { samples_per_prompt: 2.5 } } },
+    'reinforcement.hyperparameters.samples_per_prompt',
+    /a whole number from 2 to 64/,
+  ],
   [
     { type: 'dpo', dpo: { hyperparameters: { loss_type: 'x' } } },
     'dpo.hyperparameters.loss_type',
@@ -98,4 +117,58 @@ test('a supervised job shows what it learns, also when its request did not say s
   const { method } = resolve({ type: 'supervised', supervised: { hyperparameters: { train_on: 'last_answer' } } })
   assert.deepEqual([shown(null), shown(method)], ['answers', 'last_answer'])
   assert.deepEqual([defaultedHyperparameters(null), defaultedHyperparameters(method)], [['train_on'], []])
+})
+
+const grader = {
+  type: 'multi',
+  calculate_output: 'right',
+  graders: {
+    right: {
+      ...{ type: 'string_check', name: 'r', operation: 'eq' },
+      ...{ input: '{{sample.output_text}}', reference: '{{item.answer}}' },
+    },
+  },
+}
+
+test('the trainer gets the hyperparameters that it reads, with the multiplied number of answers', () => {
+  const sent = { samples_per_prompt: 8, compute_multiplier: 1.5, eval_interval: 20, loss_type: 'gspo' }
+  const asked = { type: 'reinforcement', reinforcement: { grader, hyperparameters: sent } }
+  const { method, finetuneArgs, recommendedArgs } = resolve(asked)
+  assert.equal(finetuneArgs.eval_steps, 20)
+  assert.deepEqual(recommendedArgs, { learning_rate: 0.0001, batch_size: 8, gradient_accumulation_steps: 1 })
+  const task = { grader: FineTuningGrader.parse(grader), response_format: { type: 'json_object' } } as const
+  const { reinforcement } = methodForTrainer({ ...(method ?? assert.fail()), task }) as Record<string, object>
+  assert.deepEqual(reinforcement, {
+    response_format: { type: 'json_object' },
+    hyperparameters: {
+      ...{ loss_type: 'gspo', epsilon: 0.0003, epsilon_high: 0.0004, kl_coefficient: 0, scale_rewards: 'group' },
+      ...{ num_iterations: 1, max_completion_tokens: 512, mask_truncated: false, samples_per_prompt: 12 },
+      ...{ temperature: 1, top_p: 1, on_grader_error: 'skip', rollouts: 'inline', eval_samples: 1 },
+    },
+  })
+})
+
+test('answers to a prompt are from 2 to 64, whatever they are multiplied by', () => {
+  const product = (asked: number, times: number) =>
+    samplesPerPrompt({ samples_per_prompt: asked, compute_multiplier: times })
+  assert.deepEqual([product(8, 0.00001), product(8, 10), product(5, 0.5)], [2, 64, 3])
+})
+
+test('a job of reinforcement shows its grader, and how often it validates', () => {
+  const { method, finetuneArgs } = resolve({ type: 'reinforcement', reinforcement: { grader } })
+  const task = { grader: FineTuningGrader.parse(grader) }
+  const args = { ...documentedDefaults, ...finetuneArgs, lora_alpha: 64 } as TrainingArgs
+  const shown = shownMethod({ method: { ...(method ?? assert.fail()), task }, args }, undefined)
+  assert.partialDeepStrictEqual(shown.reinforcement, {
+    grader: { calculate_output: 'right' },
+    hyperparameters: { eval_interval: 'auto', samples_per_prompt: 8, compute_multiplier: 1, keep_rollouts: 7 },
+  })
+})
+
+test("OpenAI's own arguments of reinforcement are taken", () => {
+  const hyperparameters = {
+    ...{ batch_size: 'auto', compute_multiplier: 1, eval_interval: 'auto', eval_samples: 2 },
+    ...{ learning_rate_multiplier: 'auto', n_epochs: 1, reasoning_effort: 'default' },
+  }
+  assert.ok(MethodRequest.safeParse({ type: 'reinforcement', reinforcement: { grader, hyperparameters } }).success)
 })

@@ -1,7 +1,7 @@
 // Criteria of evals: what judges are asked, what passes, and what becomes of parts and answers that are missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EvalCriterion, gradersOf } from '../../src/http/openai/eval-criteria.ts'
+import { EvalCriterion, gradersOf } from '../../src/domain/eval-criteria.ts'
 import { outcomeOf, summariseRun, type EvalItem } from '../../src/domain/eval-run.ts'
 import { givenSample } from '../../src/grading/eval-samples.ts'
 import { createGrading } from '../../src/grading/grading-threads.ts'

@@ -135,6 +135,7 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/train/jobs/{job_id}/attempts',
     'get /v1/train/jobs/{job_id}/metrics',
     'get /v1/train/jobs/{job_id}/tensorboard',
+    'get /v1/train/jobs/{job_id}/rollouts',
     'get /v1/train/jobs/{job_id}/stream',
     'get /v1/batches',
     'get /v1/batches/{id}',

@@ -80,6 +80,8 @@ function stubDependencies({
       grading,
       embed: () => Promise.reject(new Error('embed is not stubbed')),
       models: { keepScores: () => Promise.resolve() },
+      askOf: () => () => Promise.reject(new Error('no model judges here')),
+      artifacts: { keepEvaluationScores: () => Promise.resolve() },
     }),
     jobFeeds: strict('jobFeeds', {}),
     hasRows: () => Promise.resolve(false),

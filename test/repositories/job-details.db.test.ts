@@ -102,11 +102,13 @@ suite('the details of a job', () => {
       }
       await complete(1)
       await complete(2)
-      const jobs = await tx.jobDetails.pastJobs('m', { gpuCount: 8, limit: 1000 })
+      const past = { gpuCount: 8, method: 'supervised', limit: 1000 } as const
+      const jobs = await tx.jobDetails.pastJobs('m', past)
       const { seconds, ...job } = jobs[0] ?? assert.fail('no job')
-      assert.deepEqual(job, { steps: 100, secondsPerStep: 0.5, rowsPerStep: 2, tokensPerRow: null })
+      assert.deepEqual(job, { steps: 100, secondsPerStep: 0.5, rowsPerStep: 2, tokensPerRow: null, answerTokens: null })
       assert.ok(seconds >= 0 && jobs.length === 1)
-      assert.deepEqual(await tx.jobDetails.pastJobs('m', { gpuCount: 3, limit: 1000 }), [])
+      assert.deepEqual(await tx.jobDetails.pastJobs('m', { ...past, gpuCount: 3 }), [])
+      assert.deepEqual(await tx.jobDetails.pastJobs('m', { ...past, method: 'dpo' }), [])
     }))
 
   test('the waiting stand in the order in which slots are granted', () =>

@@ -183,6 +183,41 @@ suite('retention', () => {
       }
     }))
 
+  test('rollouts go when their job has kept them long enough, but those that a resume would replay', () =>
+    sandbox(async (tx) => {
+      const accountId = await anAccount(tx)
+      const hyperparameters = { keep_rollouts: 7, num_iterations: 2 }
+      for (const [status, kept] of [
+        ['COMPLETED', []],
+        ['FAILED', [10, 11]],
+      ] as const) {
+        const { id: jobId } = await openJob(tx, accountId, {
+          args: {},
+          method: { hyperparameters },
+        } as unknown as TrainingSpec)
+        const commit = async (kind: ArtifactKind, step: number) => {
+          const id = randomUUID()
+          const files = [{ name: 'samples.jsonl', key: 'k', sizeBytes: 1, sha256: 'h' }]
+          await tx.artifacts.create({ id, jobId, attempt: 1, kind, step, specHash: 'h', files })
+          await tx.artifacts.commit(id)
+          return { id, step }
+        }
+        await commit('checkpoint', 10)
+        const rollouts = []
+        for (const step of [1, 9, 10, 11]) rollouts.push(await commit('rollouts', step))
+        await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
+        const phases = ['LOADING DATA', 'TRAINING MODEL', 'SAVING MODEL', 'EVALUATING MODEL'] as const
+        const old = async (dayMs: number) => (await tx.retention.oldRollouts(dayMs, 100_000)).map(({ id }) => id)
+        assert.ok(!(await old(-1000)).includes(rollouts[0]?.id ?? ''), 'an open job keeps its rollouts')
+        for (const to of status === 'COMPLETED' ? [...phases, status] : [status])
+          await tx.trainingJobs.move({ jobId, generation: 1, to, reason: null, message: null, actor: 'test' })
+        assert.ok(!(await old(1000)).includes(rollouts[0]?.id ?? ''), 'the job has just ended')
+        const removed = await old(-1000)
+        const left = rollouts.filter(({ id }) => !removed.includes(id)).map(({ step }) => step)
+        assert.deepEqual(left, kept, status)
+      }
+    }))
+
   test('keeps the uploads of a running attempt, however long they take', () =>
     sandbox(async (tx) => {
       const { jobId, upload } = await jobWithUploads(tx)

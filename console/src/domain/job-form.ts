@@ -2,13 +2,18 @@
 import type { Job } from '../api/job.ts'
 import type { components } from '../api/types.ts'
 
+type SentMethod = components['schemas']['TrainingMethodRequest']
+/** The service says what is wrong with another object. */
+type Grader = NonNullable<NonNullable<SentMethod['reinforcement']>['grader']>
+
 export type MethodName = Job['method']['type']
 
-/** The methods that train on rows of a method. */
+/** The methods that train on rows of a method. An answer beside a prompt may also be what a grader compares with. */
 export const methodsOfRows: Record<MethodName, readonly [MethodName, ...MethodName[]]> = {
-  supervised: ['supervised'],
+  supervised: ['supervised', 'reinforcement'],
   dpo: ['dpo', 'kto'],
   kto: ['kto'],
+  reinforcement: ['reinforcement'],
 }
 
 export type JobForm = {
@@ -20,6 +25,8 @@ export type JobForm = {
   method: MethodName
   /** The typed hyperparameters that only this method has, as `args`. */
   knobs: Readonly<Record<string, string>>
+  /** Of reinforcement, as JSON. */
+  grader: string
   /** More arguments as JSON. */
   more: string
   skipsBadRows: boolean
@@ -37,7 +44,7 @@ type Kept = {
 
 export const emptyForm: JobForm = {
   ...{ model: '', datasetId: '', name: '', args: {}, more: '', skipsBadRows: false },
-  ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {}, kept: {} },
+  ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {}, grader: '', kept: {} },
 }
 
 /** The form with a method that takes the rows. `ofRows` is the one that they are of; absent while it is not known. */
@@ -61,7 +68,7 @@ export type TrainRequest = {
   dataset_id: string
   custom_model_name?: string
   skip_bad_rows?: true
-  method?: { type: MethodName } & { [M in MethodName]?: { hyperparameters: Record<string, Knob> } }
+  method?: { type: MethodName } & { [M in MethodName]?: { grader?: Grader; hyperparameters?: Record<string, Knob> } }
   finetune_args?: Record<string, unknown>
   evaluation?: Evaluation
   metadata?: Record<string, string>
@@ -101,11 +108,15 @@ export function requestOf(form: JobForm): TrainRequest {
   }
 }
 
-function methodOf({ method, knobs }: JobForm): Pick<TrainRequest, 'method'> {
+function methodOf({ method, knobs, grader }: JobForm): Pick<TrainRequest, 'method'> {
   const typed = Object.entries(knobs).flatMap(([name, text]) =>
     text.trim() === '' ? [] : [[name, knobOf(text.trim())]],
   )
-  if (typed.length > 0) return { method: { type: method, [method]: { hyperparameters: Object.fromEntries(typed) } } }
+  const own = {
+    ...(method === 'reinforcement' && grader.trim() !== '' && { grader: objectIn(grader, 'grader') as Grader }),
+    ...(typed.length > 0 && { hyperparameters: Object.fromEntries(typed) }),
+  }
+  if (Object.keys(own).length > 0) return { method: { type: method, [method]: own } }
   return method === 'supervised' ? {} : { method: { type: method } }
 }
 
@@ -115,16 +126,29 @@ function knobOf(text: string): Knob {
   return Number.isFinite(Number(text)) ? Number(text) : text
 }
 
-function moreArguments(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {}
+const texts = {
+  more: {
+    noJson: 'The further arguments are not JSON. Write them as {"seed": 7}.',
+    noObject: 'The further arguments must be an object, such as {"seed": 7}.',
+  },
+  grader: {
+    noJson: 'The grader is not JSON. Write it as {"type": "string_check", …}.',
+    noObject: 'The grader must be an object, such as {"type": "string_check", …}.',
+  },
+}
+
+const moreArguments = (text: string) => (text.trim() === '' ? {} : objectIn(text, 'more'))
+
+/** @throws Error with a sentence about the field */
+function objectIn(text: string, field: keyof typeof texts): Record<string, unknown> {
+  const { noJson, noObject } = texts[field]
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw new Error('The further arguments are not JSON. Write them as {"seed": 7}.')
+    throw new Error(noJson)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error('The further arguments must be an object, such as {"seed": 7}.')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(noObject)
   return value as Record<string, unknown>
 }
 
@@ -158,6 +182,7 @@ export function formOf(job: Duplicated): JobForm {
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),
     method: job.method.type,
     knobs: knobsOf(job.method),
+    grader: job.method.reinforcement ? JSON.stringify(job.method.reinforcement.grader, null, 2) : '',
     skipsBadRows: job.skip_bad_rows,
     evaluationRows: String(job.evaluation?.max_rows ?? ''),
     evaluationTokens: String(job.evaluation?.max_tokens ?? ''),
@@ -193,7 +218,7 @@ function keptOf({ evaluation, metadata }: Pick<Job, 'evaluation' | 'metadata'>):
 
 /** The others of a job are arguments. */
 function knobsOf({ type, defaulted, ...shown }: Job['method']): JobForm['knobs'] {
-  const ofArguments = ['n_epochs', 'batch_size', 'learning_rate_multiplier']
+  const ofArguments = ['n_epochs', 'batch_size', 'learning_rate_multiplier', 'eval_interval']
   const given = Object.entries(shown[type]?.hyperparameters ?? {}).filter(
     ([name]) => !ofArguments.includes(name) && !defaulted.includes(name),
   )
@@ -237,9 +262,9 @@ function cliOf({
 const numbered = (option: string, value: number | null | undefined) =>
   value === null || value === undefined ? [] : [[option, String(value)]]
 
-/** The command line has no options for the other parts of the evaluation. */
-const hasCommand = ({ evaluation = {} }: TrainRequest) =>
-  Object.keys(evaluation).every((name) => ['max_rows', 'max_tokens'].includes(name))
+/** The command line has no options for the other parts of the evaluation, and reads a grader from a file. */
+const hasCommand = ({ evaluation = {}, method }: TrainRequest) =>
+  method?.type !== 'reinforcement' && Object.keys(evaluation).every((name) => ['max_rows', 'max_tokens'].includes(name))
 
 export function commandsOf(path: string, body: object, origin: string): Record<string, string> {
   const json = JSON.stringify(body, null, 2)

@@ -152,7 +152,7 @@ function FirstRows({ rows, method }: Pick<Preview, 'rows' | 'method'>) {
   )
 }
 
-const judgements = { supervised: [], dpo: ['rejected', 'chosen'], kto: ['bad', 'good'] }
+const judgements = { supervised: [], dpo: ['rejected', 'chosen'], kto: ['bad', 'good'], reinforcement: [] }
 
 function Answers({ answers, method }: { answers: NonNullable<Row['answers']>; method: Preview['method'] }) {
   return (

@@ -20,7 +20,15 @@ const meanings: Record<MethodName, string> = {
   supervised: 'supervised: learn the answers',
   dpo: 'dpo: prefer the better of two answers',
   kto: 'kto: learn from judged answers',
+  reinforcement: 'reinforcement: learn from the rewards of a grader',
 }
+
+const graderExample =
+  '{"type": "string_check", "name": "right", "operation": "eq", "input": "{{sample.output_text}}", "reference": "{{item.answer}}"}'
+
+/** The service names the place within the grader. */
+const graderProblem = (problems: Props['problems']) =>
+  [...problems].find(([path]) => path.startsWith('method.reinforcement.grader'))?.[1]
 
 export function TrainingPart({ form, change, rowsMethod, problems }: Props) {
   return (
@@ -36,6 +44,22 @@ export function TrainingPart({ form, change, rowsMethod, problems }: Props) {
         textOf={(method) => meanings[method]}
         onChange={(method) => change({ method, knobs: {} })}
       />
+      {form.method === 'reinforcement' && (
+        <Field
+          id="grader"
+          label="Grader, as JSON"
+          hint="rewards the answers that the model samples; item holds the other fields of a row"
+          problem={graderProblem(problems)}
+        >
+          <textarea
+            id="grader"
+            rows={4}
+            value={form.grader}
+            placeholder={graderExample}
+            onChange={(event) => change({ grader: event.target.value })}
+          />
+        </Field>
+      )}
       <Knobs form={form} change={change} problems={problems} />
       <Arguments form={form} change={change} problems={problems} />
     </Card>

@@ -5,12 +5,24 @@ export type TrainAnswer = Answer<'post', '/v1/train'>
 type Estimate = Extract<TrainAnswer, { dry_run: true }>
 type Range = Estimate['estimated_seconds']
 
-export function describeEstimate({ rows, tokens, learned_tokens, steps, epochs, note, ...rest }: Estimate): string {
+export function describeEstimate({
+  rows,
+  tokens,
+  learned_tokens,
+  steps,
+  epochs,
+  note,
+  samples,
+  ...rest
+}: Estimate): string {
+  const { sampled_tokens: sampled, judge_calls: judged } = rest
   const facts = [
     ['rows', String(rows)],
     ['tokens', tokens === null ? null : `about ${tokens}`],
     ['learned', typeof learned_tokens !== 'number' ? null : `about ${learned_tokens} tokens in a pass`],
     ['steps', `${steps}, ${Number(epochs.toFixed(2))} passes over the rows`],
+    ['samples', samples === undefined ? null : `${samples}, about ${sampled?.likely} tokens, at most ${sampled?.most}`],
+    ['judgements', judged ? String(judged) : null],
     ['time', rangeText(rest.estimated_seconds)],
     ['GPU time', rest.estimated_gpu_seconds?.high ? rangeText(rest.estimated_gpu_seconds) : null],
     ['note', note],

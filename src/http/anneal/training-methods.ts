@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { offeredMethods, trainingMethods, type Knob } from '../../domain/method-table.ts'
+import type { Knob } from '../../domain/method-knobs.ts'
+import { offeredMethods, trainingMethods } from '../../domain/method-table.ts'
 import { defineRoute } from '../kit/route.ts'
 import { named } from '../kit/named-schemas.ts'
 
@@ -20,6 +21,7 @@ const TrainingMethods = named(
                 default: Value.describe('The value when the request has none'),
                 minimum: z.number().optional().describe('The smallest value; absent for one that is no number'),
                 maximum: z.number().optional().describe('The largest value; absent for one that is no number'),
+                whole: z.literal(true).optional().describe('Present for whole numbers'),
                 choices: z
                   .array(z.string())
                   .readonly()
@@ -50,13 +52,26 @@ const methods = offeredMethods.map((type) => {
     rows: rows.map((row) => ({ ...row })),
     hyperparameters: Object.entries(hyperparameters as Knobs).map(([name, knob]) => ({
       name,
-      ...knob,
+      ...boundsOf(knob),
       ...otherDefaults(name, defaultsByLossType),
-      openai: type === 'dpo' && name === 'beta',
+      openai: knob.isOpenAi ?? false,
+      description: knob.description,
     })),
     series: [...series],
   }
 })
+
+function boundsOf(knob: Knob) {
+  if ('choices' in knob) return { default: knob.default, choices: knob.choices }
+  if (!('minimum' in knob)) return { default: knob.default }
+  const isWhole = 'argument' in knob || (knob.isWhole ?? false)
+  return {
+    default: knob.default,
+    minimum: knob.minimum,
+    maximum: knob.maximum,
+    ...(isWhole && { whole: true as const }),
+  }
+}
 
 function otherDefaults(name: string, byLossType: Record<string, Record<string, number | string>>) {
   const others = Object.entries(byLossType).flatMap(([loss, values]) =>

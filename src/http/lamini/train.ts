@@ -84,6 +84,7 @@ const dryRun = ({
   seconds,
   gpuSeconds,
   basedOn,
+  sampling,
   warnings,
 }: TrainingEstimate) => ({
   dry_run: true as const,
@@ -97,6 +98,11 @@ const dryRun = ({
   estimated_seconds: seconds,
   estimated_gpu_seconds: gpuSeconds,
   based_on: basedOn,
+  ...(sampling && {
+    samples: sampling.samples,
+    sampled_tokens: sampling.sampledTokens,
+    judge_calls: sampling.judgeCalls,
+  }),
   note:
     basedOn === 0
       ? 'No similar job (same base model, as many GPUs) has completed yet, so the time cannot be estimated.'

@@ -71,7 +71,7 @@ export const trainingJobRoutes = [
     async handle({ caller: ctx, params }) {
       const { job, history, details } = await readJob(ctx, params.job_id)
       return {
-        ...summaryOf(ctx, job, details),
+        ...summaryOf(ctx, job, { ...details, method: job.spec.method ?? null }),
         is_public: job.isPublic,
         history,
         status_reason: job.statusReason,

@@ -19,7 +19,7 @@ import { completionRoutes } from './completions.ts'
 import { embeddingRoutes } from './embeddings.ts'
 import { openAiErrorFormat } from './errors.ts'
 
-type Line = { id: string; accountId: string; apiKeyId: string; endpoint: BatchEndpoint; line: string }
+type Line = { id: string; accountId: string; apiKeyId: string | null; endpoint: BatchEndpoint; line: string }
 type Answered = { isError: boolean; text: string }
 
 const maxIdCharacters = 512

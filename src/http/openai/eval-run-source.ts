@@ -8,7 +8,7 @@ import type { CreateRunInput } from '../../services/eval-runs/create.ts'
 import { validateBody } from '../kit/validation.ts'
 import { ModelName } from '../lamini/schemas/prompt.ts'
 import { ChatRequest } from './chat-schemas.ts'
-import { TemplateMessages } from './eval-criteria.ts'
+import { TemplateMessages } from '../../domain/eval-criteria.ts'
 import { chatOf, ResponseRequest } from './response-schemas.ts'
 import { readShapes } from './shapes.ts'
 

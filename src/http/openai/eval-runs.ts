@@ -7,7 +7,7 @@ import { findRun, noRun } from '../../services/eval-runs/find.ts'
 import { findOutputItem, listOutputItems } from '../../services/eval-runs/list-items.ts'
 import { listRuns } from '../../services/eval-runs/list.ts'
 import { defineRoute } from '../kit/route.ts'
-import { gradersOf } from './eval-criteria.ts'
+import { gradersOf } from '../../domain/eval-criteria.ts'
 import { readDataSource } from './eval-run-source.ts'
 import {
   EvalRunDeleted,

@@ -5,7 +5,7 @@ import { keepsEmpty } from '../kit/empty-fields.ts'
 import { named } from '../kit/named-schemas.ts'
 import { queryInt, queryText } from '../kit/params.ts'
 import { Metadata } from '../lamini/schemas/metadata.ts'
-import { EvalCriteria, EvalCriterion } from './eval-criteria.ts'
+import { EvalCriteria, EvalCriterion } from '../../domain/eval-criteria.ts'
 import { seconds } from './generation.ts'
 import { idOf } from './ids.ts'
 

@@ -23,7 +23,7 @@ import {
 } from './fine-tuning-schemas.ts'
 import { integrationsOf } from '../lamini/schemas/integrations.ts'
 import { metadataIn } from '../lamini/schemas/metadata.ts'
-import { jobOf, jobsOf, methodOf } from './job.ts'
+import { jobOf, listedJobsOf, methodOf } from './job.ts'
 
 const path = '/openai/v1/fine_tuning/jobs'
 const ofOneJob = {
@@ -68,7 +68,7 @@ export const fineTuningJobRoutes = [
       const pages = listTrainingJobs({ ctx, input })
       const ids = (await Array.fromAsync(pages)).flat().map(({ id }) => id)
       const jobs = await findTrainingJobs(ctx, ids.slice(0, limit))
-      return pageOf(await jobsOf(ctx, jobs), ids.length > limit)
+      return pageOf(await listedJobsOf(ctx, jobs), ids.length > limit)
     },
   }),
   defineRoute({

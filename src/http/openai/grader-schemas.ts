@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { GraderRun } from '../../services/graders/run.ts'
 import { named } from '../kit/named-schemas.ts'
-import { FineTuningGrader } from './fine-tuning-grader.ts'
+import { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 
 const grader = FineTuningGrader.describe('How a sample is scored')
 
@@ -83,7 +83,7 @@ export function graderRunOf(
         sample_parse_error: has('sample is no JSON'),
         truncated_observation_error: false,
         unresponsive_reward_error: false,
-        invalid_variable_error: has('missing part'),
+        invalid_variable_error: has('missing part') || has('sample lacks a part'),
         other_error: has('no score'),
         python_grader_server_error: false,
         python_grader_server_error_type: null,

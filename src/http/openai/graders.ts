@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto'
-import type { Ctx } from '../../services/context.ts'
 import { runGrader } from '../../services/graders/run.ts'
 import { validateGrader } from '../../services/graders/validate.ts'
 import { defineRoute } from '../kit/route.ts'
-import { createLineAnswers } from './batch-lines.ts'
-import { rewardOf } from './fine-tuning-grader.ts'
+import { askingJudges } from './ask-judges.ts'
+import { rewardOf } from '../../domain/fine-tuning-grader.ts'
 import {
   GraderRunObject,
   graderRunOf,
@@ -14,7 +12,6 @@ import {
 } from './grader-schemas.ts'
 
 const path = '/openai/v1/fine_tuning/alpha/graders'
-const chat = '/v1/chat/completions' as const
 
 export const graderRoutes = [
   defineRoute({
@@ -31,7 +28,7 @@ export const graderRoutes = [
       const { grader, item, model_sample: modelSample } = body
       const startedMs = performance.now()
       const input = { reward: rewardOf(grader), item: item ?? {}, modelSample }
-      const run = await runGrader({ ctx, input, ask: asking(ctx), signal })
+      const run = await runGrader({ ctx, input, ask: askingJudges(ctx), signal })
       return graderRunOf(grader, run, (performance.now() - startedMs) / 1000)
     },
   }),
@@ -51,14 +48,3 @@ export const graderRoutes = [
     },
   }),
 ]
-
-/** A judge is asked as by a line of a batch, so what the model refuses comes as an answer. */
-function asking({ deps, accountId, apiKeyId }: Ctx) {
-  const answerLine = createLineAnswers(deps, deps.log)
-  return async (lines: readonly string[], _start: number, signal: AbortSignal) => {
-    const answered = lines.map((line) =>
-      answerLine({ id: randomUUID(), accountId, apiKeyId, endpoint: chat, line }, signal),
-    )
-    return { values: (await Promise.all(answered)).map(({ text }) => `${text}\n`).join(''), errors: '' }
-  }
-}

@@ -12,6 +12,9 @@ import { jobPrefix, type FineTuningJob, type FineTuningRequest, type openAiStatu
 import { shownIntegration } from '../lamini/schemas/integrations.ts'
 import { seconds } from './generation.ts'
 
+/** Of what a reinforcement job is rewarded by. */
+const listedTaskCharacters = 16_384
+
 type OpenAiStatus = (typeof openAiStatuses)[number]
 
 const statuses = {
@@ -34,7 +37,10 @@ function statusOf({ status, cancelRequestedAt, pauseRequestedAt }: TrainingJob):
   return cancelRequestedAt ? 'cancelled' : statuses[status]
 }
 
-export async function jobsOf(ctx: Ctx, jobs: readonly TrainingJob[]): Promise<FineTuningJob[]> {
+/** As a list has them: without long graders, which would multiply. */
+export const listedJobsOf = (ctx: Ctx, jobs: readonly TrainingJob[]) => jobsOf(ctx, jobs.map(withoutLongTask))
+
+async function jobsOf(ctx: Ctx, jobs: readonly TrainingJob[]): Promise<FineTuningJob[]> {
   const details = await describeTrainingJobs({ ctx, input: { jobIds: jobs.map(({ id }) => id) } })
   return jobs.map((job) => ({ ...withoutSteps(ctx, job), ...stepsIn(job, details.get(job.id)) }))
 }
@@ -43,6 +49,13 @@ export async function jobOf(ctx: Ctx, job: TrainingJob): Promise<FineTuningJob> 
   const [answer] = await jobsOf(ctx, [job])
   if (!answer) throw new Error('a job has no answer')
   return answer
+}
+
+function withoutLongTask(job: TrainingJob): TrainingJob {
+  const { method } = job.spec
+  if (!method?.task || JSON.stringify(method.task).length <= listedTaskCharacters) return job
+  const { task: _task, ...listed } = method
+  return { ...job, spec: { ...job.spec, method: listed } }
 }
 
 function stepsIn(job: TrainingJob, details: DescribedJob | undefined) {

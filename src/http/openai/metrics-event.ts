@@ -4,6 +4,7 @@ import type { TrainingJob } from '../../domain/training-job.ts'
 import { methodNameOf } from '../../domain/training-method.ts'
 import { stepsOf } from '../../domain/training-args.ts'
 import { seconds } from './generation.ts'
+import { reinforcementMetrics } from './reinforcement-metrics.ts'
 
 type Measured = number | null | undefined
 type Series = { token_accuracy?: Measured; valid_loss?: Measured; valid_token_accuracy?: Measured }
@@ -13,14 +14,18 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
   const { step, loss } = reported
   const { spec, preparedData } = job
   const total = stepsOf({ args: spec.args, trainRows: preparedData?.train.rowCount ?? null })
-  const validation = validationOf(reported, reported.valid_rows === preparedData?.evaluation.rowCount)
+  const isFull = reported.valid_rows === preparedData?.evaluation.rowCount
+  const validation = validationOf(reported, isFull)
+  const ofReward = spec.method?.task && reinforcementMetrics(spec.method.task, reported, { isFull })
   const validLoss = validation.valid_loss === undefined ? '' : `, validation loss=${validation.valid_loss.toFixed(2)}`
+  const reward =
+    ofReward?.train_mean_reward === undefined ? '' : `, mean reward=${ofReward.train_mean_reward.toFixed(2)}`
   return {
     id: `ftevent-step-${step}`,
     object: 'fine_tuning.job.event' as const,
     created_at: seconds(at),
     level: 'info' as const,
-    message: `Step ${step}${total === null ? '' : `/${total}`}: training loss=${loss.toFixed(2)}${validLoss}`,
+    message: `Step ${step}${total === null ? '' : `/${total}`}: training loss=${loss.toFixed(2)}${validLoss}${reward}`,
     type: 'metrics' as const,
     data: {
       step,
@@ -29,6 +34,7 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
       ...trainingOf(reported),
       ...validation,
       ...seriesOf(job, reported),
+      ...ofReward,
     },
   }
 }

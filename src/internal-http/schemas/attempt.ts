@@ -43,7 +43,18 @@ export const ClaimAnswer = z.object({
   method: z
     .looseObject({ type: z.string() })
     .optional()
-    .describe('As a job shows its method, with every hyperparameter that is no argument; absent for supervised'),
+    .describe('As a job shows its method, with every hyperparameter that a trainer reads; absent for supervised'),
+  grader: z
+    .object({
+      names: z.array(z.string()).describe('Of the graders, as grades and series have them'),
+      needs: z.array(z.string()).describe('What the graders read of a sample and of its item'),
+    })
+    .optional()
+    .describe('Of a job of reinforcement'),
+  rollouts: z
+    .array(z.object({ step: z.int32(), files: SavedArtifact.shape.files }))
+    .optional()
+    .describe('Committed answers and rewards of reinforcement that the attempt may still need, by step'),
   data: z.object({
     train: RowsFile,
     evaluation: RowsFile.extend({ split: DataSplit }),
@@ -96,7 +107,10 @@ export const StepsRequest = z.object({
         valid_token_accuracy: measured(z.number()),
         valid_rows: measured(z.int32().min(1)),
         series: z
-          .record(z.string().regex(/^[a-z0-9_/]{1,64}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/), z.number().nullable())
+          .record(
+            z.string().regex(/^[A-Za-z0-9_/]{1,100}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/),
+            z.number().nullable(),
+          )
           .refine((named) => Object.keys(named).length <= 64, 'must have at most 64 names')
           .optional()
           .transform((named) => named && measuredSeries(named))
@@ -120,6 +134,7 @@ export const EvaluationRequest = z.object({
         .object({ tuned: z.boolean(), base: z.boolean() })
         .optional()
         .describe('Whether each model finds the better answer of a pair likelier; absent for a row that is no pair'),
+      item: z.record(z.string(), z.unknown()).optional().describe('Of a prompt: what its graders read'),
     }),
   ),
 })
@@ -145,6 +160,9 @@ export const NotesRequest = z.object({
 })
 
 export const FailureRequest = z.object({
-  cause: z.enum(['data_error', 'model_unavailable', 'code_error', 'out_of_memory', 'evaluation_error']),
+  cause: z.enum([
+    ...['data_error', 'model_unavailable', 'code_error', 'out_of_memory', 'evaluation_error'],
+    ...['grader_failed', 'grader_away'],
+  ] as const),
   message: writtenText(2000),
 })

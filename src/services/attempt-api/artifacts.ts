@@ -1,10 +1,12 @@
 // Checkpoints and saved models. A pod uploads the files by URL, then commits their manifest; only then they count.
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../../domain/service-error.ts'
-import type { ArtifactKind } from '../../domain/training-job.ts'
+import type { Artifact, ArtifactKind } from '../../domain/training-job.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
+import { rolloutFiles, rolloutSplits } from '../../domain/rollouts.ts'
+import type { Repositories } from '../../repositories/database.ts'
 import { requireUploaded, uploadPlaces, type UploadPlace } from './uploads.ts'
 
 type NewArtifact = {
@@ -48,6 +50,7 @@ export async function commitArtifact({
   await requireUploaded(pod.deps.storage, artifact.files)
   // The attempt may have been fenced while the store was read.
   await fencedWrite(pod, async (tx, { jobId, number, savedStep }) => {
+    if (artifact.kind === 'rollouts') return commitRollouts(tx, artifact)
     if (!(await tx.artifacts.commit(artifactId))) return
     const { step, createdAt: savedAt } = artifact
     if (step > (savedStep ?? -1)) await tx.attempts.update({ jobId, number }, { savedStep: step, savedAt })
@@ -59,4 +62,13 @@ export async function commitArtifact({
       actor: `attempt:${number}`,
     })
   })
+}
+
+/** The first rollouts of a step stay. Once its rewards are committed, nobody asks for its grades again. */
+async function commitRollouts(tx: Repositories, { id, jobId, step, files }: Artifact) {
+  const name = files[0]?.name ?? ''
+  if (await tx.artifacts.hasRollouts({ jobId, step, name })) return
+  await tx.artifacts.commit(id)
+  for (const split of rolloutSplits)
+    if (name === rolloutFiles[split].rewards) await tx.grades.deleteStep({ jobId, split, step })
 }

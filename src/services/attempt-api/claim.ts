@@ -11,12 +11,16 @@ import type {
   RowsFile,
   TrainingJob,
 } from '../../domain/training-job.ts'
-import { methodForTrainer } from '../../domain/training-method.ts'
+import { graderForTrainer } from '../../domain/reward-task.ts'
+import { rolloutFiles } from '../../domain/rollouts.ts'
+import { methodForTrainer, type TrainingMethod } from '../../domain/training-method.ts'
 import type { PodCtx } from '../context.ts'
 import { fenced } from './fenced-write.ts'
 
 /** Trainers of another minor version use another protocol. */
 const supportedRuntime = /^0\.1\.\d+/
+
+const maxStep = 2 ** 31 - 1
 
 type ClaimInput = { claimId: string; runtimeVersion: string; hostname: string; device: string }
 
@@ -39,6 +43,10 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     spec_hash: job.specHash,
     args: job.spec.args,
     ...(method && { method: methodForTrainer(method) }),
+    ...(method?.task && {
+      grader: graderForTrainer(method.task),
+      rollouts: attempt.mode === 'train' ? await neededRollouts(pod, attempt, method) : [],
+    }),
     data: {
       train: await rowsFile(pod, train),
       evaluation: { ...(await rowsFile(pod, evaluation)), split: evaluation.split },
@@ -52,6 +60,22 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     model: attempt.mode === 'evaluate' && checkpoint ? await artifactFiles(pod, checkpoint) : null,
     ...(startFrom && { start: { model_name: startFrom.modelName, files: await fileLinks(pod, startFrom.files) } }),
   }
+}
+
+/** Those of updates after the checkpoint, and of validations that may have come after it. */
+async function neededRollouts(pod: PodCtx, { jobId, fromStep }: Attempt, { hyperparameters }: TrainingMethod) {
+  const updates = Number(hyperparameters['num_iterations'])
+  const range = { from: fromStep - updates + 1, to: maxStep }
+  const listed = await pod.deps.database.artifacts.listRollouts(jobId, range)
+  const ofValidation: string[] = Object.values(rolloutFiles.held_out)
+  const isNeeded = (step: number, name: string) =>
+    ofValidation.includes(name) ? step >= fromStep : step + updates - 1 > fromStep
+  const needed = listed.map(({ step, files }) => ({ step, files: files.filter(({ name }) => isNeeded(step, name)) }))
+  return Promise.all(
+    needed
+      .filter(({ files }) => files.length > 0)
+      .map(async ({ step, files }) => ({ step, files: await fileLinks(pod, files) })),
+  )
 }
 
 /** Rows without messages are asked as chats when the model learned conversations, unless the request says otherwise. */

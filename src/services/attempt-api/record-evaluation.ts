@@ -5,7 +5,8 @@ import { fencedWrite } from './fenced-write.ts'
 
 type EvaluationInput = {
   split: DataSplit
-  results: (Omit<EvaluationRow, 'split' | 'prefersChosen'> & {
+  results: (Omit<EvaluationRow, 'split' | 'prefersChosen' | 'item'> & {
+    item?: EvaluationRow['item'] | undefined
     prefers_chosen?: EvaluationRow['prefersChosen'] | undefined
   })[]
 }
@@ -27,9 +28,10 @@ export async function recordEvaluation({
       throw new ServiceError('conflict', 'This job has no committed model to evaluate. Commit the model first.')
     await tx.artifacts.replaceEvaluation(
       model.id,
-      results.map(({ prefers_chosen: prefersChosen, ...row }) => ({
+      results.map(({ prefers_chosen: prefersChosen, item, ...row }) => ({
         ...row,
         split,
+        ...(item && { item }),
         ...(prefersChosen && { prefersChosen }),
       })),
     )

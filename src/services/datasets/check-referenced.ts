@@ -1,6 +1,7 @@
 import type { NamedReport } from '../../domain/data-sources.ts'
 import type { DatasetReport } from '../../domain/dataset-report.ts'
 import type { MethodName } from '../../domain/method-table.ts'
+import type { ItemNeed } from '../../domain/reward-task.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import { inByteTurn } from '../byte-turns.ts'
 import type { Ctx } from '../context.ts'
@@ -10,7 +11,8 @@ import { discardRows, openRows } from './ingest-rows.ts'
 import { ofSet } from './resolve-several.ts'
 import { findReferenced, noDataNamed, nothingUploaded, type DatasetReference } from './resolve.ts'
 
-type Wanted = { model: string; method: MethodName }
+/** `needs`: the parts of an item that the graders of a job read. */
+type Wanted = { model: string; method: MethodName; needs?: readonly ItemNeed[] }
 
 /** `reports`: on each data set. `leftIn`: the data set whose upload is read instead of the request's rows. */
 type Checked = { reports: NamedReport[]; leftIn: string | null }

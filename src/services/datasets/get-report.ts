@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isReadOf, type Columns, type DatasetReport } from '../../domain/dataset-report.ts'
 import type { MethodName } from '../../domain/method-table.ts'
+import type { ItemNeed } from '../../domain/reward-task.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
@@ -32,8 +33,11 @@ export async function getDatasetReport({
   return { version, report: await checkVersion(ctx, version, { model, method: input.method }) }
 }
 
-/** `model`: the base model whose tokens are counted. `method`: the one that the rows are for. Null for any, or the one that takes the first rows. */
-type Wanted = { model: string | null; method: MethodName | null }
+/**
+ * `model`: the base model whose tokens are counted. `method`: the one that the rows are for. Null for any, or the one that takes
+ * the first rows. `needs`: the parts of an item that the graders of a job read; their report is for the job alone.
+ */
+type Wanted = { model: string | null; method: MethodName | null; needs?: readonly ItemNeed[] }
 
 /**
  * @returns null when nothing is uploaded
@@ -42,7 +46,7 @@ type Wanted = { model: string | null; method: MethodName | null }
 export async function checkVersion(
   ctx: Ctx,
   version: Pick<DatasetVersion, 'id' | 'uploadKey'>,
-  { model, method }: Wanted,
+  { model, method, needs = [] }: Wanted,
 ): Promise<DatasetReport | null> {
   const { database, storage } = ctx.deps
   const object = await storage.stat(version.uploadKey)
@@ -50,12 +54,13 @@ export async function checkVersion(
   const columns = await database.datasets.columns(version.id)
   const known = await database.datasets.report(version.id)
   const isCounted = model === null || (known?.countedFor ?? known?.tokenLength?.tokenizer) === model
-  if (known && isReadOf(known, { etag: object.etag, columns, method }) && isCounted) return known
+  if (known && needs.length === 0 && isReadOf(known, { etag: object.etag, columns, method }) && isCounted) return known
   await database.datasets.noteSize(version.id, object.sizeBytes)
   const counting = {
     model: model ?? ctx.deps.catalogue.defaultCompletionModel.name,
     method,
     columns,
+    needs,
   }
   const check = checks.get(checkId(version, counting)) ?? startCheck(ctx, version, counting)
   const report = await Promise.race([check, sleep(waitMs, 'late' as const, { ref: false })])
@@ -67,9 +72,15 @@ export async function checkVersion(
   })
 }
 
-type Counting = { model: string; method: MethodName | null; columns: Columns | null }
+type Counting = {
+  model: string
+  method: MethodName | null
+  columns: Columns | null
+  needs: readonly ItemNeed[]
+}
 
-const checkId = ({ id }: Pick<DatasetVersion, 'id'>, { model, method }: Counting) => `${id} ${method} ${model}`
+const checkId = ({ id }: Pick<DatasetVersion, 'id'>, { model, method, needs }: Counting) =>
+  `${id} ${method} ${model} ${JSON.stringify(needs)}`
 
 /** Running checks of this process, by version, method and model. */
 const checks = new Map<string, Promise<DatasetReport | null>>()
@@ -92,7 +103,7 @@ function startCheck(
   const check = (async () => {
     try {
       const report = await deps.datasets.check({ accountId, key: version.uploadKey, ...counting })
-      if (report) await deps.database.datasets.saveReport(version.id, report)
+      if (report && counting.needs.length === 0) await deps.database.datasets.saveReport(version.id, report)
       return report
     } finally {
       checks.delete(id)

@@ -1,13 +1,13 @@
-import { parseFormula } from '../../domain/formula.ts'
-import type { ItemGrader, Reward } from '../../domain/item-grader.ts'
+import type { Reward } from '../../domain/item-grader.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { scoreFilled, type Found, type Scoring } from '../../grading/score.ts'
+import { rewardOfScores, scoreSamples, type Scored } from '../../grading/reward.ts'
+import type { Scoring } from '../../grading/score.ts'
 import type { Ctx } from '../context.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
 import { validateGrader } from './validate.ts'
 
 /** `reward`: null where the formula has no finite number. A grader without a score counts as 0. */
-export type GraderRun = { reward: number | null; scored: { name: string; grader: ItemGrader; found: Found }[] }
+export type GraderRun = { reward: number | null; scored: Scored[] }
 
 type Input = { reward: Reward; item: Record<string, unknown>; modelSample: string }
 
@@ -28,21 +28,14 @@ export async function runGrader({
 }): Promise<GraderRun> {
   const { accountId, deps } = ctx
   const names = Object.keys(reward.graders)
-  const graders = await validateGrader({ ctx, input: reward })
-  const items = Buffer.from(JSON.stringify([{ item, sample: { output_text: modelSample } }]))
-  const toFill = { graders, items, answers: null, start: 0, from: 0 }
-  const { columns } = await deps.grading.fillChunk(accountId, toFill, signal)
-  for (const filled of columns.flat())
-    if ('problem' in filled && filled.problem === 'too long') throw invalidInput('grader', filled.error)
+  const pinned = await validateGrader({ ctx, input: reward })
+  const graders = Object.fromEntries(pinned.map((grader, at) => [names[at] as string, grader]))
   const embed: Scoring['embed'] = (texts) => createEmbeddings({ ctx, input: { modelName: null, texts }, signal })
   const scoring = { accountId, grading: deps.grading, ask, embed }
-  const scored = await Promise.all(
-    graders.map(async (grader, at) => {
-      const [found] = await scoreFilled(scoring, { grader, filled: columns[at] ?? [], start: 0 }, signal)
-      return { name: names[at] as string, grader, found: found as Found }
-    }),
-  )
-  const rewards = Object.fromEntries(scored.map(({ name, found }) => [name, found.score ?? 0]))
-  const formula = reward.formula === null ? null : parseFormula(reward.formula, names)
-  return { reward: formula ? formula(rewards) : (Object.values(rewards)[0] ?? 0), scored }
+  const items = [{ item, sample: { output_text: modelSample } }]
+  const [scored = []] = await scoreSamples(scoring, { graders }, items, signal)
+  for (const { found } of scored)
+    if (found.score === null && found.problem === 'too long') throw invalidInput('grader', found.error)
+  const scores = Object.fromEntries(scored.map(({ name, found }) => [name, found.score ?? 0]))
+  return { reward: rewardOfScores(reward, scores), scored }
 }

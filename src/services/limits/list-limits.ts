@@ -1,3 +1,5 @@
+import { samplesAtGraders } from '../attempt-api/grade.ts'
+import { maxSamplesAtGraders } from '../attempt-api/grading-work.ts'
 import { maxSessions } from '../console/sign-in.ts'
 import type { Ctx } from '../context.ts'
 import { responseLimits } from '../responses/keep-response.ts'
@@ -46,6 +48,12 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
       'Answers of open evaluations',
       maxWaitingEvaluationAnswers,
       evaluations.answerCount,
+    ),
+    refusing(
+      'samples_at_graders',
+      'Samples of reinforcement jobs at their graders',
+      maxSamplesAtGraders,
+      samplesAtGraders(accountId),
     ),
     refusing('rows_under_one_id', 'Rows stored under one id, where most are', settings.maxStoredRows, fullestId),
     refusing('live_keys', 'Valid API keys', settings.maxLiveKeys, liveKeys),

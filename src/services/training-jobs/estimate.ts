@@ -5,6 +5,8 @@ import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut, totalSteps } from '../../domain/training-args.ts'
+import { itemNeedsOf } from '../../domain/reward-task.ts'
+import { plannedSampling, type PlannedSampling } from '../../domain/planned-sampling.ts'
 import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
@@ -32,6 +34,8 @@ export type TrainingEstimate = {
   gpuSeconds: Estimate | null
   /** Number of complete jobs behind the estimate. */
   basedOn: number
+  /** Of reinforcement; null for other methods. */
+  sampling: PlannedSampling | null
   /** What of the request has no effect or is done in another way. */
   warnings: string[]
 }
@@ -49,7 +53,8 @@ export async function estimateTrainingJob({
 }): Promise<TrainingEstimate> {
   const { database } = ctx.deps
   const { entry, args, notes, learned, method } = await resolveTraining(ctx, input)
-  const wanted = { model: entry.name, method: methodNameOf({ method }) }
+  const needs = method?.task ? itemNeedsOf(method.task) : []
+  const wanted = { model: entry.name, method: methodNameOf({ method }), needs }
   await requireRoomNow(ctx, database)
   const { gpuConfig, evaluationRows, skipBadRows: isSkipping = false } = input
   const { reports, leftIn } = await checkReferencedData(ctx, input, wanted)
@@ -76,7 +81,7 @@ export async function estimateTrainingJob({
     baseModel: entry,
   })
   const isCounted = reports.every(({ tokenLength }) => tokenLength?.tokenizer === entry.name)
-  const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, limit: pastJobs })
+  const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, method: wanted.method, limit: pastJobs })
   const ofRows = reports.flatMap((report) => [...formWarnings(learned, report), ...asList(skippedNote(report))])
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
@@ -92,6 +97,7 @@ export async function estimateTrainingJob({
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
+    sampling: method?.task ? plannedSampling({ ...method, task: method.task }, { steps, rowsPerStep, past }) : null,
     warnings: [...told, ...ofRows],
   }
 }

@@ -4,11 +4,16 @@ import type { Database } from '../../repositories/database.ts'
 import { wouldFailAgain, type EvaluationScores, type ScoredEvaluation } from './score-evaluation.ts'
 
 export type ReadDependencies = {
-  database: { artifacts: Pick<Database['artifacts'], 'listEvaluation'> }
+  database: { artifacts: Pick<Database['artifacts'], 'listEvaluation' | 'rewardTask'> }
   evaluationScores: EvaluationScores
 }
 
-type EvaluatedModel = { accountId: string; modelName: string; artifactId: string; graders: Grader[] | null }
+type EvaluatedModel = {
+  accountId: string
+  modelName: string
+  artifactId: string
+  graders: Grader[] | null
+}
 
 /**
  * Reads the answers of a tuned model and its base, with their scores.
@@ -16,11 +21,12 @@ type EvaluatedModel = { accountId: string; modelName: string; artifactId: string
  */
 export async function readEvaluation(
   { database, evaluationScores }: ReadDependencies,
-  { artifactId, graders, ...model }: EvaluatedModel,
+  { graders, ...model }: EvaluatedModel,
 ): Promise<{ rows: EvaluationRow[]; scored: ScoredEvaluation | null } | null> {
-  const rows = await database.artifacts.listEvaluation(artifactId)
+  const rows = await database.artifacts.listEvaluation(model.artifactId)
   if (rows.length === 0) return null
-  const scored = await evaluationScores(model, { rows, graders }).catch(nullIfLasting)
+  const task = rows[0]?.item ? await database.artifacts.rewardTask(model.artifactId) : null
+  const scored = await evaluationScores(model, { rows, graders, task }).catch(nullIfLasting)
   return { rows, scored }
 }
 

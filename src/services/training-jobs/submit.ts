@@ -23,6 +23,7 @@ import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { resolveSources } from '../datasets/resolve-several.ts'
 import { nothingUploaded, placeOf, resolveDataset, rowsLeft, type DatasetReference } from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
+import { checkFirstRows, resolveTask } from './reward-task.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
@@ -61,9 +62,10 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
   const asked = await resolveTraining(ctx, input)
-  const upload = await findUpload(submission)
+  const upload = await findUpload(submission, asked.method)
   const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
   const resolved = { ...asked, notes: [...asked.notes, ...left] }
+  if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, upload.uploadKey)
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, { upload, resolved }, acceptance)
   const { datasetId } = acceptance
@@ -79,7 +81,8 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   if (input.evaluation?.graders) await checkGraders(ctx, input.evaluation.graders)
   if (input.evaluation?.asChat) requireChatTemplate(entry, 'evaluation.as_chat')
   const trackers = trackersOf(ctx, input.integrations ?? [])
-  const { method, finetuneArgs, recommendedArgs } = resolveMethod(input, defaultLearningRate(entry))
+  const { method: asked, finetuneArgs, recommendedArgs } = resolveMethod(input, defaultLearningRate(entry))
+  const method = await withTask(ctx, asked, input.method)
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   const told = [
@@ -91,15 +94,24 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   return { entry, startFrom, learned, trackers, method, ...args, notes: told }
 }
 
+async function withTask(
+  ctx: Ctx,
+  method: TrainingMethod | null,
+  sent: MethodRequest | null | undefined,
+): Promise<TrainingMethod | null> {
+  if (method?.type !== 'reinforcement') return method
+  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}) }
+}
+
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
   trackers: TrackerRequest[]
   method: TrainingMethod | null
 } & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean; sources?: DataSource[] }
 
-/** A location names its upload without a query: the acceptance then looks for the row. */
-async function findUpload({ ctx, input, idempotency }: Submission): Promise<Upload> {
-  const named = placeOf(ctx, input)
+/** A location names its upload without a query: the acceptance then looks for the row, unless rows are read before it. */
+async function findUpload({ ctx, input, idempotency }: Submission, method: TrainingMethod | null): Promise<Upload> {
+  const named = method?.task ? null : placeOf(ctx, input)
   if (named) return { ...named, datasetId: input.datasetId, wasSeen: false }
   if (input.sets) {
     const sources = await resolveSources(ctx, input.sets)
@@ -235,6 +247,12 @@ const specHash = ({ baseModel, args, dataKey, startFrom, method, sources }: Trai
       dataKey,
       ...(sources && { sources: sources.map(({ dataKey: key, weight }) => ({ dataKey: key, weight })) }),
       ...(startFrom && { startFrom: startFrom.modelName }),
-      ...(method && { method: { type: method.type, hyperparameters: method.hyperparameters } }),
+      ...(method && {
+        method: {
+          type: method.type,
+          hyperparameters: method.hyperparameters,
+          ...(method.task && { task: method.task }),
+        },
+      }),
     }),
   )

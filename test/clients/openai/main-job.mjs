@@ -207,6 +207,23 @@ await check('a grader scores a sample', async () => {
   assert.equal(scored.metadata.sampled_model_name, base)
 })
 
+await check('a reinforcement job is accepted', async () => {
+  const lines = Array.from({ length: 8 }, (_, row) =>
+    JSON.stringify({ messages: [{ role: 'user', content: `Who is ${row}?` }], name: 'Ann' }),
+  )
+  const file = await toFile(Buffer.from(lines.join('\n')), 'prompts.jsonl')
+  const prompts = await client.files.create({ file, purpose: 'fine-tune' })
+  const template = { input: '{{sample.output_text}}', reference: '{{item.name}}' }
+  const grader = { type: 'string_check', name: 'same', operation: 'eq', ...template }
+  const hyperparameters = { compute_multiplier: 2, eval_interval: 'auto', reasoning_effort: 'default' }
+  const method = { type: 'reinforcement', reinforcement: { grader, hyperparameters } }
+  const tuning = await jobs.create({ model: base, training_file: prompts.id, method })
+  assert.equal((await jobs.cancel(tuning.id)).status, 'cancelled')
+  const { reinforcement } = tuning.method
+  assert.equal(reinforcement.grader.name, 'same')
+  assert.equal(reinforcement.hyperparameters.compute_multiplier, 2)
+})
+
 await check('models', async () => {
   const ids = []
   for await (const each of client.models.list()) ids.push(each.id)

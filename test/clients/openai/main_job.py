@@ -357,6 +357,32 @@ def graders_score_a_sample() -> None:
 
 
 @check
+def a_reinforcement_job_is_accepted() -> None:
+    lines = "\n".join(
+        json.dumps({"messages": [{"role": "user", "content": f"Who is {row}?"}], "name": "Ann"}) for row in range(8)
+    )
+    prompts = client.files.create(file=("prompts.jsonl", lines.encode()), purpose="fine-tune")
+    template = {"input": "{{sample.output_text}}", "reference": "{{item.name}}"}
+    grader: Any = {"type": "string_check", "name": "same", "operation": "eq", **template}
+    tuning = client.fine_tuning.jobs.create(
+        model=BASE,
+        training_file=prompts.id,
+        method={
+            "type": "reinforcement",
+            "reinforcement": {
+                "grader": grader,
+                "hyperparameters": {"compute_multiplier": 2, "eval_interval": "auto", "reasoning_effort": "default"},
+            },
+        },
+    )
+    assert client.fine_tuning.jobs.cancel(tuning.id).status == "cancelled"
+    assert tuning.method is not None and tuning.method.reinforcement is not None
+    assert tuning.method.reinforcement.grader.name == "same"
+    knobs = tuning.method.reinforcement.hyperparameters
+    assert knobs is not None and (knobs.compute_multiplier, knobs.batch_size, knobs.eval_samples) == (2, 8, 1), knobs
+
+
+@check
 def texts_are_embedded() -> None:
     as_bytes = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="base64")
     as_numbers = client.embeddings.create(model="all-MiniLM-L6-v2", input=["a cat", "a dog"], encoding_format="float")

@@ -414,6 +414,7 @@ export const entries: Record<string, Entry> = {
   list_training_job_events: job('after=x'),
   list_attempts: job('after=0'),
   list_training_job_metrics: job('since_step=x'),
+  list_rollouts: job('limit=0'),
   read_skipped_rows: {
     about: [({ jobId }) => ({ params: { job_id: jobId } })],
     invalid: noId({ job_id: 'x' }),

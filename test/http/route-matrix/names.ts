@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { encodeJobCursor } from '../../../src/services/training-jobs/list.ts'
 import { eventually } from '../../support/eventually.ts'
 import { sampleFile, sampleRows } from '../../support/rows.ts'
+import { commitRollouts } from '../../support/rollouts.ts'
 import { connection, createApi, type Api } from '../../support/stack.ts'
 
 export type Names = Awaited<ReturnType<typeof ownedNames>>
@@ -47,6 +48,7 @@ export async function ownedNames(api: Api) {
   const [uploadId, spareUploadId] = [await open(), await open()]
   const part = await api.post<{ id: string }>(`/openai/v1/uploads/${uploadId}/parts`, partOf('{}'.padEnd(9)))
   const { model_name: modelName } = await api.untilStatus(jobId, 'COMPLETED')
+  await commitRollouts(jobId, 1)
   const { model_name: spareModelName } = await api.untilStatus(spareJobId, 'COMPLETED')
   await api.untilStatus(cancelledJobId, 'CANCELLED')
   await api.untilStatus(pausedJobId, 'CANCELLED')

@@ -16,7 +16,7 @@ function scoring(slow?: string, refused?: string) {
   const deps = {
     database: {
       artifacts: {
-        listEvaluation: (id: string) => {
+        rewardTask: () => Promise.resolve(null), listEvaluation: (id: string) => {
           read.push(id)
           return Promise.resolve([row])
         },

@@ -1,10 +1,11 @@
 // Scores of a job's own evaluation: chosen by its data, side by side, and computed once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FineTuningGrader } from '../../../src/domain/fine-tuning-grader.ts'
 import type { EvaluationRow } from '../../../src/domain/training-job.ts'
 import { compileGraders } from '../../../src/grading/compile-graders.ts'
 import { defaultGraders } from '../../../src/grading/default-graders.ts'
-import type { Grading } from '../../../src/grading/grading-threads.ts'
+import { createGrading, type Grading } from '../../../src/grading/grading-threads.ts'
 import { invalidInput, ServiceError } from '../../../src/domain/service-error.ts'
 import { readEvaluation } from '../../../src/services/training-jobs/read-evaluation.ts'
 import { createEvaluationScores } from '../../../src/services/training-jobs/score-evaluation.ts'
@@ -18,7 +19,12 @@ const rows: EvaluationRow[] = [
 const embed = (_accountId: string, texts: string[]) =>
   Promise.resolve(texts.map((text) => [Number(text[0] === 'A'), Number(text[0] !== 'A')]))
 const chooseDefaults: Grading['defaultGraders'] = (_accountId, expected) => Promise.resolve(defaultGraders(expected))
-const others = { embed, models: { keepScores: () => Promise.resolve() } }
+const noRewards = {
+  askOf: () => () => assert.fail('no model judges here'),
+  artifacts: { keepEvaluationScores: () => Promise.resolve() },
+}
+const others = { ...noRewards, embed, models: { keepScores: () => Promise.resolve() } }
+const fillChunk = () => assert.fail('no text is filled here')
 
 function scoring() {
   let calls = 0
@@ -28,7 +34,8 @@ function scoring() {
     return Promise.resolve(compileGraders(graders).map((score) => graded.map((answer) => score?.(answer) ?? null)))
   }
   const scoresOf = createEvaluationScores({
-    grading: { score, defaultGraders: chooseDefaults },
+    ...noRewards,
+    grading: { score, defaultGraders: chooseDefaults, fillChunk },
     embed,
     models: {
       keepScores: (model, figures) => {
@@ -49,7 +56,7 @@ test('scores how often each model finds the better answer of a pair likelier, be
     second,
   ]
   const { tuned, summary } = await scoresOf(
-    { accountId: 'a', modelName: 'm' },
+    { accountId: 'a', modelName: 'm', artifactId: 'b' },
     { rows: pairs, graders: [{ type: 'equals' }] },
   )
   assert.deepEqual(Object.keys(summary), ['prefers_chosen', 'equals'])
@@ -60,7 +67,7 @@ test('scores how often each model finds the better answer of a pair likelier, be
 
 test('compares the tuned model with its base, by graders that fit the data', async () => {
   const { scoresOf, calls, keptFigures } = scoring()
-  const model = { accountId: 'a', modelName: 'm' }
+  const model = { accountId: 'a', modelName: 'm', artifactId: 'b' }
   const { graders, tuned, base, summary } = await scoresOf(model, { rows, graders: null })
   assert.deepEqual(
     graders.map(({ type }) => type),
@@ -84,7 +91,7 @@ test('compares the tuned model with its base, by graders that fit the data', asy
 test('uses the graders of the job, and scores again after a failure', async () => {
   const { scoresOf } = scoring()
   const { summary } = await scoresOf(
-    { accountId: 'a', modelName: 'm' },
+    { accountId: 'a', modelName: 'm', artifactId: 'b' },
     { rows, graders: [{ type: 'includes', name: 'says it', ignore_case: true }] },
   )
   assert.deepEqual(Object.keys(summary), ['says it'])
@@ -93,6 +100,7 @@ test('uses the graders of the job, and scores again after a failure', async () =
     ...others,
     grading: {
       defaultGraders: chooseDefaults,
+      fillChunk,
       score: () =>
         isAway
           ? Promise.reject(new Error('away'))
@@ -102,15 +110,19 @@ test('uses the graders of the job, and scores again after a failure', async () =
             ]),
     },
   })
-  await assert.rejects(flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), /away/)
+  await assert.rejects(flaky({ accountId: 'a', modelName: 'm', artifactId: 'b' }, { rows, graders: null }), /away/)
   isAway = false
-  assert.equal((await flaky({ accountId: 'a', modelName: 'm' }, { rows, graders: null })).summary['f1']?.tuned.mean, 1)
+  assert.equal(
+    (await flaky({ accountId: 'a', modelName: 'm', artifactId: 'b' }, { rows, graders: null })).summary['f1']?.tuned
+      .mean,
+    1,
+  )
 })
 
 test('embeds the answers and the expected texts where a grader compares their meaning', async () => {
   const { scoresOf } = scoring()
   const graders = [{ type: 'f1' }, { type: 'embedding_similarity', name: 'alike' }] as const
-  const model = { accountId: 'a', modelName: 'm' }
+  const model = { accountId: 'a', modelName: 'm', artifactId: 'b' }
   const answered = [
     { ...rows[0], expected: 'Ann', tuned: 'Anna', base: 'Bob' } as EvaluationRow,
     { ...rows[1], expected: 'Bob', tuned: 'Carl', base: ' ' } as EvaluationRow,
@@ -130,7 +142,8 @@ test('embeds the answers and the expected texts where a grader compares their me
 const outOfMemory = Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' })
 
 test('answers that need too much time or memory are shown without scores', async () => {
-  const database = { artifacts: { listEvaluation: () => Promise.resolve(rows) } }
+  const artifacts = { listEvaluation: () => Promise.resolve(rows), rewardTask: () => Promise.resolve(null) }
+  const database = { artifacts }
   const model = { accountId: 'a', modelName: 'm', artifactId: 'b', graders: null }
   const read = (failure: Error) => readEvaluation({ database, evaluationScores: () => Promise.reject(failure) }, model)
   for (const failure of [invalidInput('graders', 'took too long'), outOfMemory])
@@ -150,6 +163,7 @@ test('a failure that a repeat would meet again is not met again', async () => {
       ...others,
       grading: {
         defaultGraders: chooseDefaults,
+        fillChunk,
         score: () => {
           calls++
           return Promise.reject(failure)
@@ -157,7 +171,49 @@ test('a failure that a repeat would meet again is not met again', async () => {
       },
     })
     for (let look = 0; look < 3; look++)
-      await assert.rejects(scoresOf({ accountId: 'a', modelName: 'm' }, { rows, graders: null }), failure)
+      await assert.rejects(
+        scoresOf({ accountId: 'a', modelName: 'm', artifactId: 'b' }, { rows, graders: null }),
+        failure,
+      )
     assert.equal(calls, expectedCalls, failure.message)
   }
+})
+
+test('the grader of a reinforcement job scores both answers to its prompts, once', async () => {
+  const input = { input: '{{sample.output_text}}', reference: '{{item.answer}}' }
+  const graders = {
+    right: { ...{ type: 'string_check', name: 'right', operation: 'eq' }, ...input },
+    judge: {
+      type: 'score_model',
+      name: 'judge',
+      model: 'm',
+      input: [{ role: 'user', content: '{{sample.output_text}}' }],
+    },
+  }
+  const task = { grader: FineTuningGrader.parse({ type: 'multi', graders, calculate_output: '(right + judge) / 2' }) }
+  const prompts = rows.map((row) => ({ ...row, expected: '', item: { answer: row.tuned } }))
+  const kept: unknown[] = []
+  let asked = 0
+  const scoresOf = createEvaluationScores({
+    ...others,
+    askOf: () => (lines) => {
+      asked += lines.length
+      const body = { choices: [{ message: { content: '{"verdict": 0.5}' } }] }
+      const values = lines.map((line) => {
+        const { custom_id } = JSON.parse(line) as { custom_id: string }
+        return `${JSON.stringify({ custom_id, response: { status_code: 200, body } })}\n`
+      })
+      return Promise.resolve({ values: values.join(''), errors: '' })
+    },
+    grading: createGrading(),
+    artifacts: { keepEvaluationScores: (_id, scores) => Promise.resolve(void kept.push(...scores)) },
+  })
+  const model = { accountId: 'a', modelName: 'm', artifactId: 'b' }
+  const { tuned, base, summary } = await scoresOf(model, { rows: prompts, graders: null, task })
+  assert.deepEqual(tuned[0], { right: 1, judge: 0.5, reward: 0.75 })
+  assert.deepEqual(base[0], { right: 0, judge: 0.5, reward: 0.25 })
+  assert.deepEqual([summary['reward']?.tuned.mean, asked, kept.length], [0.75, 4, 2])
+  const read = prompts.map((row, at) => ({ ...row, scores: kept[at] as NonNullable<EvaluationRow['scores']> }))
+  const other = await scoresOf({ ...model, modelName: 'n' }, { rows: read, graders: null, task })
+  assert.deepEqual([other.tuned, asked, kept.length], [tuned, 4, 2])
 })

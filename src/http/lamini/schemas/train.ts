@@ -225,6 +225,24 @@ const DryRun = named(
     based_on: z
       .int()
       .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),
+    samples: z
+      .int()
+      .optional()
+      .describe(
+        'Answers that the steps sample, without those of validations; absent for all methods but reinforcement',
+      ),
+    sampled_tokens: z
+      .object({
+        likely: z
+          .int()
+          .describe(
+            'As long as the answers of complete jobs on this base; without any, a quarter of max_completion_tokens',
+          ),
+        most: z.int().describe('Where every answer is as long as max_completion_tokens'),
+      })
+      .optional()
+      .describe('Tokens of these answers'),
+    judge_calls: z.int().optional().describe('Requests to models that judge these answers'),
     note: z.string().describe('How far to trust the estimate'),
     warnings,
   }),

@@ -1,9 +1,9 @@
 // Testing criteria of evals in OpenAI's words, and the graders that they mean.
 import { z } from 'zod'
-import type { StoredCriterion } from '../../domain/eval-run.ts'
-import type { Grader } from '../../domain/grader.ts'
-import type { ItemGrader } from '../../domain/item-grader.ts'
-import { isReference, maxReferenceLength, referencesIn } from '../../domain/item-template.ts'
+import type { StoredCriterion } from './eval-run.ts'
+import type { Grader } from './grader.ts'
+import type { ItemGrader } from './item-grader.ts'
+import { isReference, maxReferenceLength, referencesIn } from './item-template.ts'
 
 const templateError = `may name parts as {{item.name}} and {{sample.output_text}} only, in at most ${maxReferenceLength} characters each`
 const template = () =>

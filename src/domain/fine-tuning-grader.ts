@@ -1,7 +1,7 @@
 // Graders of fine-tuning in OpenAI's words, and the rewards that they mean.
 import { z } from 'zod'
-import { FormulaError, parseFormula } from '../../domain/formula.ts'
-import type { Reward } from '../../domain/item-grader.ts'
+import { FormulaError, parseFormula } from './formula.ts'
+import type { Reward } from './item-grader.ts'
 import { graderOf, LabelModel, ScoreModel, StringCheck, TextSimilarity, unknownType } from './eval-criteria.ts'
 
 const maxGraders = 10

@@ -1,0 +1,94 @@
+// Rows for reinforcement: a prompt, and an item of any other fields, which graders read.
+import { plainChat, toolOnWire } from '../domain/chat.ts'
+import { MissingPart, valueAt } from '../domain/item-template.ts'
+import type { ItemNeed } from '../domain/reward-task.ts'
+import { readMessages } from './conversation.ts'
+import type { DatasetRow } from './read-row.ts'
+import { isAbsent, isObject, type RowProblem } from './row-fields.ts'
+import { readText } from './text-field.ts'
+import { readTools } from './tool-calls.ts'
+
+type Fields = Record<string, unknown>
+
+/** JSON writes the character so. */
+const escapedNul = /(?:^|[^\\])(?:\\\\)*\\u0000/
+/** An item travels with each of its samples. */
+const maxItemCharacters = 65_536
+
+/** @param needs the parts of an item that the job's graders read */
+export const promptReaderOf =
+  (needs: readonly ItemNeed[]) =>
+  (value: unknown, unread: string[] = []): DatasetRow | RowProblem => {
+    if (!isObject(value)) return { field: 'row', reason: 'is not an object such as {"prompt": "..."}' }
+    const { asked, item } = partsOf(value)
+    const row = readAsked(asked, value, unread)
+    if ('reason' in row) return row
+    return itemProblem(item, needs) ?? { ...row, item }
+  }
+
+type Asked = { prompt?: Field; messages?: Field; tools?: Field }
+type Field = { key: string; value: unknown }
+
+/** Capitals, and blanks around a name, make no difference in the fields that are read. */
+function partsOf(value: Fields): { asked: Asked; item: Fields } {
+  const asked: Asked = {}
+  const item: Fields = {}
+  for (const [key, each] of Object.entries(value)) {
+    const name = key.trim().toLowerCase()
+    if (name === 'prompt' || name === 'messages' || name === 'tools') {
+      if (!isAbsent(each)) asked[name] = { key, value: each }
+    } else item[key] = each
+  }
+  return { asked, item }
+}
+
+function readAsked({ prompt, messages, tools }: Asked, row: Fields, unread: string[]): DatasetRow | RowProblem {
+  if (prompt && messages) return { field: prompt.key, reason: 'stands beside messages: keep one of them' }
+  const field = messages ?? prompt
+  if (!field) return missingPrompt(row)
+  if (field === messages || Array.isArray(field.value)) return readChat(field, tools?.value, unread)
+  if (tools) return { field: tools.key, reason: 'is for a prompt of messages' }
+  const input = readText(field.value, field.key, { mayBeEmpty: false })
+  return typeof input === 'string' ? { input, output: '' } : input
+}
+
+/** Names the method that takes the row. */
+function missingPrompt(row: Fields): RowProblem {
+  const has = (name: string) => !isAbsent(row[name])
+  const method = ['preferred_output', 'chosen', 'rejected'].some(has) ? 'dpo' : has('label') ? 'kto' : 'supervised'
+  return { field: 'prompt', reason: `is missing. This job's method is reinforcement; such rows are for ${method}` }
+}
+
+function readChat(field: Field, given: unknown, unread: string[]): DatasetRow | RowProblem {
+  const read = readMessages(field, [], unread)
+  if ('reason' in read) return read
+  const tools = readTools(given, unread)
+  if ('reason' in tools) return tools
+  const messages = read.map(({ message }) => message)
+  const last = messages.at(-1)?.role
+  if (last !== 'user' && last !== 'tool') {
+    const advice = "This job's method is reinforcement; rows that end in an answer are for supervised"
+    return { field: field.key, reason: `does not end in a message of the user. ${advice}` }
+  }
+  const offered = tools.length > 0 && { tools: tools.map(toolOnWire) }
+  return { input: plainChat(messages), output: '', conversation: { messages, learned: [], ...offered } }
+}
+
+function itemProblem(item: Fields, needs: readonly ItemNeed[]): RowProblem | null {
+  const text = JSON.stringify(item)
+  if (text.length > maxItemCharacters)
+    return { field: 'item', reason: `has more than ${maxItemCharacters} characters of JSON beside the prompt` }
+  if (escapedNul.test(text)) return { field: 'item', reason: 'contains a NUL character' }
+  const missing = needs.find(({ name }) => !isThere(name, item))
+  return missing ? { field: missing.name, reason: `is missing; the grader "${missing.grader}" reads it` } : null
+}
+
+function isThere(name: string, item: Fields): boolean {
+  try {
+    valueAt(name, { item })
+    return true
+  } catch (error) {
+    if (error instanceof MissingPart) return false
+    throw error
+  }
+}

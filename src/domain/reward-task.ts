@@ -1,0 +1,88 @@
+// What a reinforcement job asks of its answers: the grader that rewards them, and the form that they have.
+import { z } from 'zod'
+import { FineTuningGrader, rewardOf } from './fine-tuning-grader.ts'
+import { templatesOf } from './item-grader.ts'
+import { referencesIn } from './item-template.ts'
+
+/** Room for a program and some conversations. */
+const maxGraderLength = 524_288
+const maxFormatLength = 65_536
+
+const ResponseFormat = z
+  .strictObject({
+    type: z
+      .enum(['text', 'json_object', 'json_schema'])
+      .describe('The kind of answer: free text, any JSON object, or JSON of a schema'),
+    json_schema: z
+      .strictObject({
+        name: z.string().max(64).describe('A name for the schema; not used'),
+        description: z.string().nullish().describe('Accepted and ignored'),
+        schema: z.record(z.string(), z.unknown()).describe('The JSON schema of the answer'),
+        strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
+      })
+      .nullish()
+      .describe('The schema of the answer, for json_schema'),
+  })
+  .refine(({ type, json_schema: named }) => type !== 'json_schema' || Boolean(named), {
+    path: ['json_schema'],
+    error: 'is required',
+  })
+  .refine((format) => JSON.stringify(format).length <= maxFormatLength, {
+    error: `must not be longer than ${maxFormatLength} characters as JSON`,
+  })
+
+/** Parts of `method.reinforcement` beside its hyperparameters. */
+export const rewardFields = {
+  grader: FineTuningGrader.refine((grader) => JSON.stringify(grader).length <= maxGraderLength, {
+    error: `must not be longer than ${maxGraderLength} characters as JSON`,
+  })
+    .nullish()
+    .describe('What the answers are rewarded by. Required'),
+  response_format: ResponseFormat.nullish().describe('The form that sampled answers have; free text when absent'),
+}
+
+/** Frozen with the job, as the request wrote it; judges are those that their names meant then. */
+export type RewardTask = {
+  grader: FineTuningGrader
+  response_format?: z.output<typeof ResponseFormat>
+}
+
+export type SentTask = z.output<z.ZodObject<typeof rewardFields>>
+
+/** Grader names of series and grades hold letters, digits and _ only. The name of a single grader may be any text. */
+export const seriesName = (name: string) => name.replaceAll(/\W/g, '_')
+
+/** The reward of a task, with names as trainers and series know its graders. */
+export function rewardOfTask({ grader }: Pick<RewardTask, 'grader'>) {
+  const { graders, formula } = rewardOf(grader)
+  return {
+    graders: Object.fromEntries(Object.entries(graders).map(([name, each]) => [seriesName(name), each])),
+    formula,
+  }
+}
+
+/** A part of a row's item that a grader reads. */
+export type ItemNeed = { grader: string; name: string }
+
+/** Each part once for each grader. */
+export function itemNeedsOf(task: Pick<RewardTask, 'grader'>): ItemNeed[] {
+  const { graders } = rewardOf(task.grader)
+  return Object.entries(graders).flatMap(([grader, each]) => {
+    const names = new Set(templatesOf(each).flatMap(referencesIn))
+    return [...names].filter((name) => /^item\b/.test(name)).map((name) => ({ grader, name }))
+  })
+}
+
+const partsOfSample = [
+  ['text', /^sample$|^sample\.output_(text|json)\b/],
+  ['tool_calls', /^sample$|^sample\.output_tools\b/],
+] as const
+
+/** For trainers: the names of the graders, and what they read of a sample and its item. */
+export function graderForTrainer(task: Pick<RewardTask, 'grader'>) {
+  const { graders } = rewardOfTask(task)
+  const names = Object.values(graders).flatMap((each) => templatesOf(each).flatMap(referencesIn))
+  const ofSample = partsOfSample.flatMap(([part, named]) => (names.some((name) => named.test(name)) ? [part] : []))
+  const ofItem = new Set(itemNeedsOf(task).map(({ name }) => name))
+  return { names: Object.keys(graders), needs: [...ofSample, ...ofItem] }
+}

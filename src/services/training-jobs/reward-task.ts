@@ -1,0 +1,56 @@
+// Checks what a reinforcement job rewards its answers by, before the job is accepted.
+import { readSchemas } from '../../domain/answer-schema/read-schemas.ts'
+import type { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
+import { itemNeedsOf, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import type { Ctx } from '../context.ts'
+import { pinJudges } from '../evaluations/create.ts'
+
+const field = 'method.reinforcement'
+/** Graders are tried on so many rows before the job is accepted. The job's own check reads all of them. */
+const firstRows = 20
+
+/**
+ * @returns the task of the request, with the models that its judges mean now
+ * @throws ServiceError invalid_input, model_not_found
+ */
+export async function resolveTask(
+  ctx: Ctx,
+  { grader, response_format: format }: Partial<SentTask>,
+): Promise<RewardTask> {
+  if (!grader) throw invalidInput(`${field}.grader`, 'A reinforcement job needs a grader.')
+  const pinned = await pinGrader(ctx, grader)
+  if (!format || format.type === 'text') return { grader: pinned }
+  if (format.json_schema) {
+    const at = `${field}.response_format.json_schema.schema`
+    const { accountId, deps } = ctx
+    const signal = new AbortController().signal
+    await readSchemas([{ at, schema: format.json_schema.schema }], (large) =>
+      deps.inference.readSchemas(large, { accountId, signal }),
+    )
+  }
+  return { grader: pinned, response_format: format }
+}
+
+async function pinGrader(ctx: Ctx, grader: FineTuningGrader): Promise<FineTuningGrader> {
+  if (grader.type !== 'multi') {
+    const [pinned = grader] = await pinJudges(ctx, [grader], () => `${field}.grader.model`)
+    return pinned
+  }
+  const names = Object.keys(grader.graders)
+  const pathOf = (at: number) => `${field}.grader.graders.${names[at]}.model`
+  const pinned = await pinJudges(ctx, Object.values(grader.graders), pathOf)
+  return { ...grader, graders: Object.fromEntries(names.map((name, at) => [name, pinned[at] as (typeof pinned)[0]])) }
+}
+
+/** @throws ServiceError invalid_input for a part of an item that a grader reads and one of the first rows lacks */
+export async function checkFirstRows({ deps, accountId }: Ctx, task: RewardTask, key: string): Promise<void> {
+  const needs = itemNeedsOf(task)
+  if (needs.length === 0) return
+  const wanted = { accountId, key, columns: null, method: 'reinforcement' as const, needs, offset: 0, limit: firstRows }
+  const read = await deps.datasets.lines(wanted, new AbortController().signal)
+  const names = new Set(needs.map(({ name }) => name))
+  const bad = read?.rows.find(({ error }) => error && names.has(error.field))
+  if (bad?.error)
+    throw invalidInput(`${field}.grader`, `Line ${bad.line} of the data: ${bad.error.field}: ${bad.error.reason}.`)
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isProblem } from '../../src/datasets/dataset-row.ts'
+import { promptReaderOf } from '../../src/datasets/prompt-row.ts'
+import { fingerprint } from '../../src/datasets/validate-rows.ts'
+import { linesOf } from '../../src/datasets/write-rows.ts'
+
+const needs = [{ grader: 'right', name: 'item.answer' }]
+const read = (row: unknown, unread: string[] = []) => promptReaderOf(needs)(row, unread)
+
+function lineOf(row: unknown): unknown {
+  const found = read(row)
+  assert.ok(!isProblem(found), JSON.stringify(found))
+  const [line = '', ...others] = linesOf(found)
+  assert.deepEqual(others, [])
+  return JSON.parse(line)
+}
+
+const user = { role: 'user', content: 'Who?' }
+const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object', properties: {} } } }
+
+test('gives the trainer a prompt, and every other field as its item', () => {
+  assert.deepEqual(lineOf({ prompt: 'Who?', answer: 'Me', meta: { a: [1] } }), {
+    ...{ input: 'Who?', item: { answer: 'Me', meta: { a: [1] } } },
+  })
+  assert.deepEqual(lineOf({ messages: [user], tools: [tool], answer: '' }), {
+    ...{ messages: [user], tools: [tool], item: { answer: '' } },
+  })
+  assert.deepEqual(lineOf({ Prompt: [user], answer: 'Me', output: 'x' }), {
+    ...{ messages: [user], item: { answer: 'Me', output: 'x' } },
+  })
+})
+
+test('rows of one prompt stay together, whatever their items are', () => {
+  const print = (row: unknown) => {
+    const found = read(row)
+    assert.ok(!isProblem(found))
+    return fingerprint(found)
+  }
+  assert.equal(print({ prompt: 'Who?', answer: 'a' }), print({ prompt: 'Who?', answer: 'b' }))
+  assert.notEqual(print({ prompt: 'Who?', answer: 'a' }), print({ prompt: 'Why?', answer: 'a' }))
+})
+
+const forSupervised = "This job's method is reinforcement; such rows are for supervised"
+const refused: [row: unknown, field: string, reason: string][] = [
+  ['Who?', 'row', 'is not an object such as {"prompt": "..."}'],
+  [{ prompt: 'Who?' }, 'item.answer', 'is missing; the grader "right" reads it'],
+  [{ prompt: 'Who?', answer: 'a\0' }, 'item', 'contains a NUL character'],
+  [{ prompt: 'Who?', answer: 'x'.repeat(65_536) }, 'item', 'has more than 65536 characters of JSON beside the prompt'],
+  [{ input: 'Who?', output: 'Me' }, 'prompt', `is missing. ${forSupervised}`],
+  [{ chosen: 'a', rejected: 'b' }, 'prompt', "is missing. This job's method is reinforcement; such rows are for dpo"],
+  [{ prompt: '', answer: 'a' }, 'prompt', `is missing. ${forSupervised}`],
+  [{ prompt: 7, answer: 'a' }, 'prompt', 'is a number, not a string'],
+  [{ prompt: 'Who?', messages: [user] }, 'prompt', 'stands beside messages: keep one of them'],
+  [{ prompt: 'Who?', tools: [tool], answer: 'a' }, 'tools', 'is for a prompt of messages'],
+  [{ messages: [{ role: 'user', content: 1 }] }, 'messages[0].content', 'is not a string'],
+  [
+    { messages: [user, { role: 'assistant', content: 'Me' }] },
+    'messages',
+    "does not end in a message of the user. This job's method is reinforcement; rows that end in an answer are for supervised",
+  ],
+]
+
+for (const [row, field, reason] of refused)
+  test(`refuses ${JSON.stringify(row).slice(0, 60)}`, () => {
+    assert.deepEqual(read(row), { field, reason })
+  })

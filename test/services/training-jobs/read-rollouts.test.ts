@@ -1,0 +1,92 @@
+// Rollouts as they are shown: page by page, and before their rewards are there.
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { readRollouts } from '../../../src/services/training-jobs/read-rollouts.ts'
+import { contextOf } from '../../support/service-context.ts'
+
+const sample = (index: number) => ({
+  index,
+  tokens: [5, 6, 7],
+  text: `a${index}`,
+  tool_calls: null,
+  finish_reason: 'stop',
+})
+const sampled = [4, 1, 4].map((row) =>
+  JSON.stringify({ row, prompt: 'Who?', item: { answer: 'a' }, device: 'cpu', samples: [sample(0), sample(1)] }),
+)
+const error = { grader: 'right', kind: 'other_error', message: 'No.' }
+const rewarded = [1, 2, 3].map((reward) =>
+  JSON.stringify({
+    row: 0,
+    rewards: [reward, null],
+    advantages: [0.5, 0],
+    grades: [{ right: reward }, {}],
+    errors: [null, error],
+  }),
+)
+
+function reading(files: Record<string, string[]>) {
+  const listed = Object.keys(files).map((name) => ({ name, key: name, sizeBytes: 1, sha256: '' }))
+  const deps = {
+    database: {
+      trainingJobs: { find: () => Promise.resolve({ id: 7 }) },
+      artifacts: {
+        listRollouts: (_job: number, { from }: { from: number }) =>
+          Promise.resolve(from === 3 ? [{ step: 3, files: listed }] : []),
+        newestRolloutStep: () => Promise.resolve(3),
+      },
+    },
+    // In pieces that end within a line.
+    storage: {
+      read: (key: string) => {
+        const text = (files[key] ?? []).map((line) => `${line}\n`).join('')
+        const pieces = Array.from({ length: Math.ceil(text.length / 50) }, (_, at) =>
+          text.slice(50 * at, 50 * (at + 1)),
+        )
+        return Promise.resolve(Readable.from(pieces.map((piece) => Buffer.from(piece))))
+      },
+    },
+  }
+  const asked = { jobId: 7, step: undefined, row: undefined, split: 'train', after: 0, limit: 20 } as const
+  return (input: Partial<Parameters<typeof readRollouts>[0]['input']> = {}) =>
+    readRollouts({ ctx: contextOf({ deps, accountId: 'a' }), input: { ...asked, ...input } })
+}
+
+const files = { 'samples.jsonl': sampled, 'rewards.jsonl': rewarded }
+
+test('shows each answer with its reward, page by page', async () => {
+  const read = reading(files)
+  const first = await read({ limit: 2 })
+  assert.deepEqual([first.step, first.policyStep, first.next], [3, 2, 2])
+  const shown = { tokens: 3, finish_reason: 'stop' }
+  assert.deepEqual(first.groups[0], {
+    ...{ row: 4, prompt: 'Who?', item: { answer: 'a' } },
+    samples: [
+      { index: 0, text: 'a0', ...shown, reward: 1, grades: { right: 1 }, error: null, advantage: 0.5 },
+      { index: 1, text: 'a1', ...shown, reward: null, grades: {}, error, advantage: 0 },
+    ],
+  })
+  const last = await read({ limit: 2, after: 2 })
+  assert.deepEqual([last.groups.map(({ samples }) => samples[0]?.reward), last.next], [[3], null])
+})
+
+test('shows the groups of one row with their own rewards', async () => {
+  const { groups } = await reading(files)({ row: 4 })
+  assert.deepEqual(
+    groups.map(({ samples }) => samples[0]?.reward),
+    [1, 3],
+  )
+})
+
+test('shows answers before they are graded', async () => {
+  const { groups } = await reading({ 'samples.jsonl': sampled })()
+  assert.deepEqual(
+    groups.map(({ samples }) => [samples[0]?.reward, samples[0]?.advantage]),
+    [0, 1, 2].map(() => [null, null]),
+  )
+})
+
+test('names the step that has no rollouts', async () => {
+  await assert.rejects(reading(files)({ step: 9 }), /Job 7 has no rollouts of step 9/)
+})
