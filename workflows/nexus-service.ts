@@ -7,7 +7,8 @@ export const nexusTaskQueue = 'anneal-nexus'
 /** The fields of POST /v1/train. Rows are uploaded before: Temporal bounds the size of an input. */
 export type FineTuneOrder = {
   model_name: string
-  dataset_id: string
+  dataset_id?: string
+  datasets?: { dataset_id: string; weight?: number }[]
   finetune_args?: Record<string, unknown>
   gpu_config?: { gpus?: number; nodes?: number }
   custom_model_name?: string

@@ -33,8 +33,8 @@ export type CardFacts = {
 type CardData = {
   name: string
   id: string
-  /** Null when the data set was deleted. */
-  version: number | null
+  /** Null when the data set was deleted; absent for several data sets. */
+  version?: number | null
   /** The checked rows. Null when the job's rows are not known. */
   rows: { train: DataFile; evaluation: DataFile & { split: DataSplit }; skipped?: DataFile } | null
   /** The evaluation rows came as a file of their own. */
@@ -122,9 +122,9 @@ function dataTable({ data: { name, id, version, rows, hasOwnEvaluation } }: Card
   return table(
     ['Fact', 'Value'],
     [
-      ['Data set', inline(name)],
+      [version === undefined ? 'Data sets' : 'Data set', inline(name)],
       ...(name === id ? [] : [['Id', `\`${id}\``]]),
-      ['Version', version === null ? 'deleted since' : String(version)],
+      ...(version === undefined ? [] : [['Version', version === null ? 'deleted since' : String(version)]]),
       ...(rows ? [['Rows', String(rows.train.rowCount)]] : []),
       ...(rows?.skipped ? [['Bad rows that were left out', String(rows.skipped.rowCount)]] : []),
       ...(rows ? [['SHA-256 of the rows, as JSON Lines', `\`${rows.train.sha256}\``]] : []),

@@ -297,6 +297,25 @@ test('asks for the method that the rows are of, and makes the same job again wit
   assert.deepEqual({ evaluation, metadata }, { evaluation: { as_chat: true, max_rows: 20 }, metadata: job.metadata })
 })
 
+test('a job on several data sets is made again with all of them and their weights', () => {
+  const sets = [
+    { dataset_id: 'a', weight: 3 },
+    { dataset_id: 'b', weight: 0.5 },
+  ]
+  const job = {
+    ...{ base_model: 'tiny', dataset_id: 'a', requested_name: null, skip_bad_rows: false },
+    ...{ finetune_args: {}, finetune_args_defaults: [] },
+    method: { type: 'supervised' as const, defaulted: [] },
+    datasets: sets.map((set) => ({ ...set, rows: 9, train_rows: 9, held_out_rows: 0 })),
+  }
+  const request = requestOf(formOf(job))
+  assert.deepEqual(request, { model_name: 'tiny', datasets: sets })
+  assert.equal(
+    commandsOf('/v1/train', request, 'http://here')['CLI'],
+    'anneal train --dataset a:3 --dataset b:0.5 --model tiny',
+  )
+})
+
 test('offers only lifetimes that end before the maker of the key', () => {
   const now = new Date('2026-11-27T10:00:00Z')
   const daysLater = (days: number) => new Date(now.getTime() + days * 86_400_000)

@@ -19,6 +19,8 @@ export const methodsOfRows: Record<MethodName, readonly [MethodName, ...MethodNa
 export type JobForm = {
   model: string
   datasetId: string
+  /** Several data sets of a job that is made again; null for the one of `datasetId`. */
+  sets: readonly DataSet[] | null
   name: string
   /** The typed texts, by the name of the argument; an empty text leaves the default. */
   args: Readonly<Record<string, string>>
@@ -42,8 +44,10 @@ type Kept = {
   metadata?: Record<string, string>
 }
 
+export type DataSet = { dataset_id: string; weight: number }
+
 export const emptyForm: JobForm = {
-  ...{ model: '', datasetId: '', name: '', args: {}, more: '', skipsBadRows: false },
+  ...{ model: '', datasetId: '', sets: null, name: '', args: {}, more: '', skipsBadRows: false },
   ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {}, grader: '', kept: {} },
 }
 
@@ -65,7 +69,8 @@ export const fields = [
 
 export type TrainRequest = {
   model_name: string
-  dataset_id: string
+  dataset_id?: string
+  datasets?: DataSet[]
   custom_model_name?: string
   skip_bad_rows?: true
   method?: { type: MethodName } & { [M in MethodName]?: { grader?: Grader; hyperparameters?: Record<string, Knob> } }
@@ -81,7 +86,7 @@ type Knob = number | string | boolean
 
 /** @throws Error with a sentence about the field that is wrong */
 export function requestOf(form: JobForm): TrainRequest {
-  const { model, datasetId, name, args, more, skipsBadRows } = form
+  const { model, datasetId, sets, name, args, more, skipsBadRows } = form
   const numbers = Object.entries(args)
     .filter(([, text]) => text.trim() !== '')
     .map(([field, text]) => {
@@ -98,7 +103,7 @@ export function requestOf(form: JobForm): TrainRequest {
   const finetune = { ...moreArguments(more), ...Object.fromEntries(numbers) }
   return {
     model_name: model,
-    dataset_id: datasetId,
+    ...(sets ? { datasets: [...sets] } : { dataset_id: datasetId }),
     ...(name.trim() === '' ? {} : { custom_model_name: name.trim() }),
     ...(skipsBadRows ? { skip_bad_rows: true } : {}),
     ...methodOf(form),
@@ -156,6 +161,7 @@ type Duplicated = Pick<
   Job,
   | 'base_model'
   | 'dataset_id'
+  | 'datasets'
   | 'requested_name'
   | 'finetune_args'
   | 'finetune_args_defaults'
@@ -177,6 +183,7 @@ export function formOf(job: Duplicated): JobForm {
     ...emptyForm,
     model: job.base_model,
     datasetId: job.dataset_id,
+    sets: job.datasets?.map(({ dataset_id, weight }) => ({ dataset_id, weight })) ?? null,
     name: job.requested_name ?? '',
     args: Object.fromEntries(given.filter(([name]) => own.has(name)).map(([name, value]) => [name, String(value)])),
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),
@@ -226,13 +233,14 @@ function knobsOf({ type, defaulted, ...shown }: Job['method']): JobForm['knobs']
 }
 
 /** A word of a shell command. */
-const word = (text: string) => (/^[\w.=/@-]+$/.test(text) ? text : quoted(text))
+const word = (text: string) => (/^[\w.=/@:-]+$/.test(text) ? text : quoted(text))
 
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 function cliOf({
   model_name: model,
   dataset_id: dataset,
+  datasets: sets,
   custom_model_name: name,
   skip_bad_rows: skips,
   method,
@@ -246,7 +254,7 @@ function cliOf({
     `${field}=${JSON.stringify(value)}`,
   ])
   const options = [
-    ['dataset', dataset],
+    ...(sets ? sets.map((set) => ['dataset', `${set.dataset_id}:${set.weight}`]) : [['dataset', dataset]]),
     ['model', model],
     ...(name === undefined ? [] : [['name', name]]),
     ...(method ? [['method', method.type]] : []),

@@ -9,6 +9,7 @@ import { Card } from '../ui/card.tsx'
 import { Failure, Loading } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { BadRowGroups } from './bad-row-groups.tsx'
+import { DatasetLinks } from './dataset-link.tsx'
 import { ColumnsOf } from './read-columns.tsx'
 import { RowSample } from './row-sample.tsx'
 import { Upload } from './upload.tsx'
@@ -26,6 +27,12 @@ export function DataPart({ form, change, choose, report }: Props) {
     <Card title="Data">
       <Upload done={({ id }) => choose(id)} />
       <KnownData key={datasetId === '' ? 'open' : 'folded'} datasetId={datasetId} choose={choose} />
+      {form.sets && (
+        <p>
+          The job mixes <DatasetLinks sets={form.sets} />. The check below is of the first one; choose a data set to
+          train on that one alone.
+        </p>
+      )}
       {datasetId !== '' && report.data === null && <p className="notice">There is no data set {datasetId}.</p>}
       {datasetId !== '' && report.isPending && <Loading what="the check of the rows" />}
       {report.error && <Failure error={report.error} retry={() => void report.refetch()} />}

@@ -25,7 +25,7 @@ export function NewJobView() {
   const [query] = useQueryOfAddress()
   const from = Number(query.get('from') ?? 0)
   const [data, model] = [query.get('data'), query.get('model')]
-  const given = { ...(data && { datasetId: data }), ...(model && { model }) }
+  const given = { ...(data && { datasetId: data, sets: null }), ...(model && { model }) }
   const original = useQuery({ ...jobQuery(from), enabled: from > 0 })
   const [restarts, setRestarts] = useState(0)
   if (!mayTrain)
@@ -95,7 +95,7 @@ function JobFormView({ from, start, model }: FormProps) {
   useEffect(() => keepDraft(from, form), [from, form])
   const change = (changes: Partial<JobForm>) => setForm((known) => ({ ...known, ...changes }))
   const chooseData = (datasetId: string) => {
-    change({ datasetId, skipsBadRows: false })
+    change({ datasetId, sets: null, skipsBadRows: false })
     changeQuery({ data: datasetId })
   }
   const chooseModel = (id: string) => {
@@ -142,7 +142,7 @@ function withDraft({ start, model }: Pick<FormProps, 'start' | 'model'>, draft: 
   if (draft === null) return start
   const kept = model === null ? draft : { ...draft, model }
   const isOther = start.datasetId !== '' && start.datasetId !== draft.datasetId
-  return isOther ? { ...kept, datasetId: start.datasetId, skipsBadRows: false } : kept
+  return isOther ? { ...kept, datasetId: start.datasetId, sets: null, skipsBadRows: false } : kept
 }
 
 function missingOf(form: JobForm, report: UseQueryResult<Report | null>): string | null {

@@ -32,7 +32,12 @@ const uploadData = defineTool({
 
 const training = {
   model: z.string().min(1).describe('A base model, or a tuned model to train further'),
-  dataset_id: z.string().min(1).describe('The data set to train on'),
+  dataset_id: z.string().min(1).optional().describe('The data set to train on, unless datasets names several'),
+  datasets: z
+    .array(z.object({ dataset_id: z.string().min(1), weight: z.number().positive().optional() }))
+    .min(1)
+    .optional()
+    .describe('Several data sets to mix, instead of dataset_id. weight says how often rows of the set are visited'),
   name: z
     .string()
     .optional()

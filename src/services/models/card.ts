@@ -79,15 +79,17 @@ function parentOf(version: ModelVersion | null): string | null {
 
 async function dataOf({ deps: { database }, accountId }: Ctx, job: TrainingJob): Promise<CardFacts['data']> {
   const { id, datasetId, datasetVersionId, preparedData, spec } = job
+  const rest = { rows: preparedData, hasOwnEvaluation: spec.evaluationKey !== null }
+  if (spec.sources) {
+    const name = spec.sources.map((source) => `${source.datasetId} (weight ${source.weight})`).join(', ')
+    return { name, id: name, ...rest }
+  }
   const version = await database.datasets.findVersion(accountId, datasetVersionId)
   const [details] = await database.jobDetails.describe(accountId, [id])
   return {
-    name: spec.sources
-      ? spec.sources.map((source) => `${source.datasetId}, weight ${source.weight}`).join('; ')
-      : datasetDisplayName({ datasetId, fileName: details?.fileName ?? null }),
+    name: datasetDisplayName({ datasetId, fileName: details?.fileName ?? null }),
     id: datasetId,
     version: version?.version ?? null,
-    rows: preparedData,
-    hasOwnEvaluation: spec.evaluationKey !== null,
+    ...rest,
   }
 }
