@@ -16,6 +16,7 @@ import {
 import { seconds } from './generation.ts'
 import { eventOf, nameOfTuned } from './job.ts'
 import { metricsOf, trainingOf, validationOf } from './metrics-event.ts'
+import { rewardsOf } from './reinforcement-metrics.ts'
 
 const path = '/openai/v1/fine_tuning/jobs/:fine_tuning_job_id'
 
@@ -64,6 +65,7 @@ export const fineTuningRecordRoutes = [
           train_loss: step?.loss ?? null,
           ...trainingOf(step),
           ...validationOf(step, isFullyValidated),
+          ...rewardsOf(step, isFullyValidated),
         },
       }))
       if (after !== undefined) requireId(after, /^ftckpt-([0-9a-f-]{36})$/, 'a checkpoint')

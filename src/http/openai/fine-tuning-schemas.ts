@@ -154,6 +154,12 @@ export const FineTuningCheckpointList = named(
             .number()
             .optional()
             .describe('The accuracy where the validation took every held-out row'),
+          train_mean_reward: z.number().optional().describe('Mean reward of the answers of the step; of reinforcement'),
+          valid_mean_reward: z.number().optional().describe('Mean reward of answers to held-out prompts'),
+          full_valid_mean_reward: z
+            .number()
+            .optional()
+            .describe('The mean reward where the validation took every held-out prompt'),
         })
         .describe('Figures of this step'),
     }),

@@ -4,6 +4,15 @@ import { seriesName, type RewardTask } from '../../domain/reward-task.ts'
 
 type Figures = Record<string, number | undefined>
 
+/** The rewards of a step; empty where its method has none. */
+export function rewardsOf({ series = {} }: { series?: Figures | undefined } = {}, isFull: boolean) {
+  const { reward, valid_reward: valid } = series
+  return {
+    ...(reward !== undefined && { train_mean_reward: reward }),
+    ...(valid !== undefined && { valid_mean_reward: valid, ...(isFull && { full_valid_mean_reward: valid }) }),
+  }
+}
+
 /** @param isFull whether a validation took every held-out row */
 export function reinforcementMetrics(task: RewardTask, step: object, { isFull }: { isFull: boolean }) {
   const figures = Object.fromEntries(Object.entries(step).filter(([, value]) => typeof value === 'number')) as Figures
@@ -37,7 +46,7 @@ export function reinforcementMetrics(task: RewardTask, step: object, { isFull }:
       })),
     },
     timing: {
-      step: { sampling, grading, training, full_iteration: whole },
+      step: { sampling, grading, training, eval: valid === undefined ? 0 : undefined, full_iteration: whole },
       graders: graders.map(({ named }) => named),
     },
     usage: { samples: { train_completion_tokens_mean: tokens }, graders: graders.map(({ named }) => named) },

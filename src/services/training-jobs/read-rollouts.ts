@@ -50,7 +50,7 @@ export async function readRollouts({ ctx, input }: { ctx: Ctx; input: ReadInput 
   const keyOf = (name: string) => found?.files.find((file) => file.name === name)?.key
   const [samplesKey, rewardsKey] = [keyOf(names.samples), keyOf(names.rewards)]
   const samples = samplesKey === undefined ? null : await storage.read(samplesKey)
-  if (step === null || !samples) throw noRollouts(id, step)
+  if (step === null || !samples) throw noRollouts({ jobId: id, step, split })
   const rewards = rewardsKey === undefined ? null : await storage.read(rewardsKey)
   try {
     const page = await inByteTurn(ctx, () => readPage(input, { samples, rewards }))
@@ -61,10 +61,10 @@ export async function readRollouts({ ctx, input }: { ctx: Ctx; input: ReadInput 
   }
 }
 
-const noRollouts = (jobId: number, step: number | null) =>
+const noRollouts = ({ jobId, step, split }: { jobId: number; step: number | null; split: RolloutSplit }) =>
   new ServiceError(
     'not_found',
-    `Job ${jobId} has no rollouts${step === null ? '' : ` of step ${step}`}. A job of reinforcement has them from its sampling until keep_rollouts days after its end.`,
+    `Job ${jobId} has no ${split === 'train' ? '' : 'held-out '}rollouts${step === null ? '' : ` of step ${step}`}. A job of reinforcement has them from its sampling until keep_rollouts days after its end.`,
   )
 
 type Files = { samples: AsyncIterable<Buffer>; rewards: AsyncIterable<Buffer> | null }

@@ -1,0 +1,70 @@
+// A job that learns from rewards: what it tells, what it stores, and how its evaluation is scored.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { connection, openAccount } from '../support/stack.ts'
+
+type Sample = { reward: number | null; grades: Record<string, number | null>; tokens: number; text: string }
+type Page = { step: number; policy_step: number; groups: { row: number; samples: Sample[] }[]; next: number | null }
+type Metric = { step: number; series: Record<string, number> }
+type Share = { mean: number; rows: number }
+type Evaluation = { summary: Record<string, { tuned: Share; base: Share }> }
+type Events = { data: { type: string; data: Record<string, unknown> }[] }
+
+const texts = { input: '{{sample.output_text}}', reference: '{{item.answer}}' }
+
+suite('a job of reinforcement', () => {
+  test('its series, its stored answers and its evaluation agree, with a model that judges', async () => {
+    const api = await openAccount()
+    const asked = [{ role: 'user', content: 'Is {{sample.output_text}} polite?' }]
+    const grader = {
+      type: 'multi',
+      calculate_output: '0.5 * close + 0.5 * judge',
+      graders: {
+        close: { type: 'text_similarity', name: 'close', evaluation_metric: 'fuzzy_match', ...texts },
+        judge: { type: 'score_model', name: 'judge', model: connection().baseModel, input: asked },
+      },
+    }
+    const rows = (said: string, count: number) =>
+      Array.from({ length: count }, (_, row) => ({ prompt: `${said} ${row}: `, answer: 'a' }))
+    const hyperparameters = {
+      ...{ batch_size: 4, samples_per_prompt: 4, max_completion_tokens: 12, num_iterations: 2, eval_interval: 3 },
+    }
+    const id = await api.train({
+      ...{ data: rows('Say', 24), eval_data: rows('Write', 5), finetune_args: { max_steps: 4 } },
+      method: { type: 'reinforcement', reinforcement: { grader, hyperparameters } },
+    })
+    await api.untilStatus(id, 'COMPLETED')
+
+    const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
+    const page = (query: string) => api.get<Page>(`/v1/train/jobs/${id}/rollouts?limit=100&${query}`)
+    const meanReward = ({ groups }: Page) =>
+      mean(groups.flatMap(({ samples }) => samples.map(({ reward }) => reward ?? 0)))
+    for (const step of [1, 3]) {
+      const stored = await page(`step=${step}`)
+      assert.deepEqual([stored.groups.length, stored.policy_step, stored.next], [4, step - 1, null])
+      // Both updates learn from the answers of the first.
+      for (const update of [step, step + 1]) {
+        const { series } = metrics.find((each) => each.step === update) ?? assert.fail(`step ${update}`)
+        isNear(series['reward'], meanReward(stored))
+        const judged = stored.groups.flatMap(({ samples }) => samples.map(({ grades }) => grades['judge'] ?? 0))
+        isNear(series['rewards/judge/mean'], mean(judged))
+      }
+    }
+    const heldOut = await page('step=4&split=held_out')
+    assert.equal(heldOut.groups.length, 5)
+    isNear(metrics.at(-1)?.series['valid_reward'], meanReward(heldOut))
+
+    const { summary } = await api.get<Evaluation>(`/v1/train/jobs/${id}/eval`)
+    assert.deepEqual(Object.keys(summary).toSorted(), ['close', 'judge', 'reward'])
+    assert.deepEqual([summary['reward']?.tuned.rows, summary['reward']?.base.rows], [5, 5])
+    const events = await api.get<Events>(`/openai/v1/fine_tuning/jobs/ftjob-${id}/events?limit=100`)
+    const last = events.data.find(({ type }) => type === 'metrics')?.data ?? assert.fail('no step')
+    isNear(last['full_valid_mean_reward'] as number, meanReward(heldOut))
+  })
+})
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+
+function isNear(seen: number | undefined, expected: number) {
+  assert.ok(seen !== undefined && Math.abs(seen - expected) < 1e-5, `${seen}, expected ${expected}`)
+}
