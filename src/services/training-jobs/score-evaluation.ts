@@ -12,7 +12,7 @@ import { neededTooMuchMemory } from '../../worker-thread-pool.ts'
 const maxScoredRows = 2000
 
 type Scoring = {
-  grading: Pick<Grading, 'score' | 'defaultGraders'>
+  grading: Pick<Grading, 'score' | 'python' | 'defaultGraders'>
   /** @throws ServiceError unavailable, and other errors of a model */
   embed: (accountId: string, texts: string[]) => Promise<number[][]>
   /** Keeps the figures of a model for its other readers. */

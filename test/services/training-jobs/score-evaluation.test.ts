@@ -5,6 +5,7 @@ import type { EvaluationRow } from '../../../src/domain/training-job.ts'
 import { compileGraders } from '../../../src/grading/compile-graders.ts'
 import { defaultGraders } from '../../../src/grading/default-graders.ts'
 import type { Grading } from '../../../src/grading/grading-threads.ts'
+import { createPythonGraders, noPythonGraders } from '../../../src/grading/python/python-graders.ts'
 import { invalidInput, ServiceError } from '../../../src/domain/service-error.ts'
 import { readEvaluation } from '../../../src/services/training-jobs/read-evaluation.ts'
 import { createEvaluationScores } from '../../../src/services/training-jobs/score-evaluation.ts'
@@ -17,6 +18,7 @@ const rows: EvaluationRow[] = [
 /** A text is like another with the same first letter, and like no other. */
 const embed = (_accountId: string, texts: string[]) =>
   Promise.resolve(texts.map((text) => [Number(text[0] === 'A'), Number(text[0] !== 'A')]))
+const python = createPythonGraders({ sandbox: noPythonGraders })
 const chooseDefaults: Grading['defaultGraders'] = (_accountId, expected) => Promise.resolve(defaultGraders(expected))
 const others = { embed, models: { keepScores: () => Promise.resolve() } }
 
@@ -28,7 +30,7 @@ function scoring() {
     return Promise.resolve(compileGraders(graders).map((score) => graded.map((answer) => score?.(answer) ?? null)))
   }
   const scoresOf = createEvaluationScores({
-    grading: { score, defaultGraders: chooseDefaults },
+    grading: { score, python, defaultGraders: chooseDefaults },
     embed,
     models: {
       keepScores: (model, figures) => {
@@ -92,6 +94,7 @@ test('uses the graders of the job, and scores again after a failure', async () =
   const flaky = createEvaluationScores({
     ...others,
     grading: {
+      python,
       defaultGraders: chooseDefaults,
       score: () =>
         isAway
@@ -149,6 +152,7 @@ test('a failure that a repeat would meet again is not met again', async () => {
     const scoresOf = createEvaluationScores({
       ...others,
       grading: {
+        python,
         defaultGraders: chooseDefaults,
         score: () => {
           calls++

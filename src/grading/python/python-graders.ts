@@ -1,0 +1,127 @@
+// Graders that are programs of users, each in a sandbox of its own.
+import { availableParallelism } from 'node:os'
+import type { PythonProgram } from '../../domain/python-grader.ts'
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
+import { createTurns } from '../../turns.ts'
+import { readAnswer, type PythonScore } from './answers.ts'
+import type { GraderProcess } from './grader-process.ts'
+import type { Sandbox } from './sandbox.ts'
+
+export type PythonGraders = ReturnType<typeof createPythonGraders>
+/** A program and its place in the request. */
+export type PlacedProgram = { grader: PythonProgram; path: string }
+
+const sandboxesOfAccount = 2
+/** Another account finds a place while one uses all of its own. */
+const sandboxes = Math.max(2 * sandboxesOfAccount, availableParallelism())
+/** For imports of large packages on a busy machine. */
+const loadMs = 60_000
+/** Then the process ends, and the next place is another account's if one waits. */
+const turnMs = 15_000
+const samplesOfProcess = 256
+const retryAfterSeconds = 30
+
+export const noPythonGraders =
+  'This installation runs no Python graders: the operator has not set ANNEAL_PYTHON_GRADERS.'
+
+type Options = {
+  /** A sentence where there is none. */
+  sandbox: Sandbox | string
+  /** A sample may take so long. */
+  sampleMs?: number
+  /** Tells the operator why a sandbox does not start. */
+  warn?: (reason: string) => void
+}
+/** `problem`: why the program cannot be loaded. */
+type Loaded = { process: GraderProcess; problem: string | null }
+type Work<T> = (loaded: Loaded) => Promise<T>
+
+export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Options) {
+  const turns = createTurns({ atMost: sandboxes, atMostOfAccount: sandboxesOfAccount })
+
+  /** Works with a new process that has tried to load the program, and ends it. */
+  async function withProcess<T>(
+    { accountId, grader, signal }: { accountId: string; grader: PythonProgram; signal: AbortSignal },
+    refuse: (sentence: string) => ServiceError,
+    work: Work<T>,
+  ): Promise<T> {
+    if (typeof sandbox === 'string') throw refuse(sandbox)
+    await turns.take(accountId, signal)
+    let end = () => undefined as void
+    try {
+      const opened = await sandbox.open(grader.image_tag ?? null)
+      if ('refusal' in opened) {
+        warn?.(opened.reason)
+        throw refuse(opened.refusal)
+      }
+      const { process } = opened
+      end = process.end
+      signal.addEventListener('abort', end)
+      signal.throwIfAborted()
+      const loaded = readAnswer(await process.ask(JSON.stringify({ source: grader.source }), loadMs), 'ready')
+      const done = await work({ process, problem: 'error' in loaded ? loaded.error : null })
+      signal.throwIfAborted()
+      return done
+    } finally {
+      signal.removeEventListener('abort', end)
+      end()
+      turns.giveBack(accountId)
+    }
+  }
+
+  /**
+   * The scores of the first samples: at least one, until the process ends or its turn does. A process may end by what an earlier
+   * sample has left there, so its end is the fault of its first sample only. Another sample begins a new process.
+   */
+  async function scoreSome({ process, problem }: Loaded, samples: readonly string[]): Promise<PythonScore[]> {
+    if (problem !== null) return samples.map(() => ({ error: problem }))
+    const scores: PythonScore[] = []
+    const until = performance.now() + turnMs
+    for (const sample of samples) {
+      const answer = await process.ask(sample, sampleMs)
+      if ('gone' in answer && scores.length > 0) break
+      scores.push(readAnswer(answer, 'score'))
+      if ('gone' in answer || performance.now() > until || scores.length === samplesOfProcess) break
+    }
+    return scores
+  }
+
+  return {
+    /**
+     * Loads each program in a sandbox.
+     * @throws ServiceError invalid_input with the place of a program that cannot be used
+     */
+    async check(accountId: string, programs: readonly PlacedProgram[], signal: AbortSignal = never): Promise<void> {
+      for (const { grader, path } of programs)
+        await withProcess(
+          { accountId, grader, signal },
+          (sentence) => invalidInput(path, sentence),
+          ({ problem }) => {
+            if (problem === null) return Promise.resolve()
+            throw invalidInput(path, `The Python grader cannot be loaded: ${problem}`)
+          },
+        )
+    },
+
+    /**
+     * A sample that ends its process costs no other one.
+     * @param samples what `gradingRequest` wrote for each
+     * @throws ServiceError unavailable where there is no sandbox, and the signal's reason
+     */
+    async score(
+      accountId: string,
+      { grader, samples }: { grader: PythonProgram; samples: readonly string[] },
+      signal: AbortSignal,
+    ): Promise<PythonScore[]> {
+      const scores: PythonScore[] = []
+      const away = (sentence: string) => new ServiceError('unavailable', sentence, { retryAfterSeconds })
+      while (scores.length < samples.length) {
+        const left = samples.slice(scores.length)
+        scores.push(...(await withProcess({ accountId, grader, signal }, away, (loaded) => scoreSome(loaded, left))))
+      }
+      return scores
+    },
+  }
+}
+
+const never = new AbortController().signal
