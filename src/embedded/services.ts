@@ -46,7 +46,7 @@ export const serviceDefaults = {
 
 /** The user's variables win over the defaults, but not over addresses and secrets that the other processes share. */
 export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, at: Addresses): NodeJS.ProcessEnv {
-  const { graders } = readRecord() as { graders?: { binary: string } }
+  const { graders } = readRecord()
   return {
     ...serviceDefaults,
     ...(graders && { ANNEAL_GRADER_PYTHON: graders.binary }),

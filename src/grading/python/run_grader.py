@@ -1,6 +1,6 @@
 """Runs one grader on samples of its owner, one after the other, in a process that its starter has put into a sandbox.
 
-usage: python -I -B run_grader.py
+usage: python -I -S -B run_grader.py [FOLDER_OF_PACKAGES...]
 
 Writes {"started"} to the descriptor 3. Then reads lines from the standard input, each a key and JSON: {"source"} first,
 then {"sample", "item"} for each sample. Answers each with its key and {"ready"}, {"score"} or {"error"}. A sample can
@@ -45,6 +45,7 @@ own_builtins = dict(current_builtins)
 
 
 def main() -> None:
+    sys.path += sys.argv[1:]
     requests, results = os.dup(0), os.dup(3)
     nothing = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1, 2, 3):

@@ -16,9 +16,13 @@ type Found = Interpreter & { packages: Record<string, string> }
 const run = promisify(execFile)
 const startMs = 30_000
 const describing = `
-import importlib.metadata, json, sys
-packages = {found.name.lower(): found.version for found in importlib.metadata.distributions()}
-print(json.dumps({"executable": sys.executable, "prefixes": [sys.prefix, sys.base_prefix], "packages": packages}))`
+import importlib.metadata, json, os, sys
+print(json.dumps({
+    "executable": os.path.realpath(sys.executable),
+    "prefix": sys.base_prefix,
+    "folders": [folder for folder in sys.path if folder.endswith("-packages") and os.path.isdir(folder)],
+    "packages": {found.name.lower(): found.version for found in importlib.metadata.distributions()},
+}))`
 
 /** @param python the interpreter of graders, with their packages */
 export function createSandbox(python: string): Sandbox {
