@@ -1,19 +1,14 @@
 // Graders that are programs of users, each in a sandbox of its own.
-import { availableParallelism } from 'node:os'
 import type { PythonProgram } from '../../domain/python-grader.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
-import { createTurns } from '../../turns.ts'
 import { readAnswer, type PythonScore } from './answers.ts'
-import type { GraderProcess } from './grader-process.ts'
+import type { Answer } from './grader-process.ts'
 import type { Sandbox } from './sandbox.ts'
 
 export type PythonGraders = ReturnType<typeof createPythonGraders>
 /** A program and its place in the request. */
 export type PlacedProgram = { grader: PythonProgram; path: string }
 
-const sandboxesOfAccount = 2
-/** Another account finds a place while one uses all of its own. */
-const sandboxes = Math.max(2 * sandboxesOfAccount, availableParallelism())
 /** For imports of large packages on a busy machine. */
 const loadMs = 60_000
 /** Then the process ends, and the next place is another account's if one waits. */
@@ -33,52 +28,39 @@ type Options = {
   warn?: (reason: string) => void
 }
 /** `problem`: why the program cannot be loaded. */
-type Loaded = { process: GraderProcess; problem: string | null }
+type Loaded = { ask: (line: string, atMostMs: number) => Promise<Answer>; problem: string | null }
 type Work<T> = (loaded: Loaded) => Promise<T>
+type Asked = { accountId: string; grader: PythonProgram; signal: AbortSignal | undefined }
 
 export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Options) {
-  const turns = createTurns({ atMost: sandboxes, atMostOfAccount: sandboxesOfAccount })
-
-  /** Works with a new process that has tried to load the program, and ends it. */
+  /** Works with a new process that has tried to load the program. */
   async function withProcess<T>(
-    { accountId, grader, signal }: { accountId: string; grader: PythonProgram; signal: AbortSignal },
+    { accountId, grader, signal }: Asked,
     refuse: (sentence: string) => ServiceError,
     work: Work<T>,
   ): Promise<T> {
     if (typeof sandbox === 'string') throw refuse(sandbox)
-    await turns.take(accountId, signal)
-    let end = () => undefined as void
-    try {
-      const opened = await sandbox.open(grader.image_tag ?? null)
+    return sandbox.use({ accountId, imageTag: grader.image_tag ?? null, signal }, async (opened) => {
       if ('refusal' in opened) {
         warn?.(opened.reason)
         throw refuse(opened.refusal)
       }
-      const { process } = opened
-      end = process.end
-      signal.addEventListener('abort', end)
-      signal.throwIfAborted()
-      const loaded = readAnswer(await process.ask(JSON.stringify({ source: grader.source }), loadMs), 'ready')
-      const done = await work({ process, problem: 'error' in loaded ? loaded.error : null })
-      signal.throwIfAborted()
-      return done
-    } finally {
-      signal.removeEventListener('abort', end)
-      end()
-      turns.giveBack(accountId)
-    }
+      const { ask } = opened
+      const loaded = readAnswer(await ask(JSON.stringify({ source: grader.source }), loadMs), 'ready')
+      return work({ ask, problem: 'error' in loaded ? loaded.error : null })
+    })
   }
 
   /**
    * The scores of the first samples: at least one, until the process ends or its turn does. A process may end by what an earlier
    * sample has left there, so its end is the fault of its first sample only. Another sample begins a new process.
    */
-  async function scoreSome({ process, problem }: Loaded, samples: readonly string[]): Promise<PythonScore[]> {
+  async function scoreSome({ ask, problem }: Loaded, samples: readonly string[]): Promise<PythonScore[]> {
     if (problem !== null) return samples.map(() => ({ error: problem }))
     const scores: PythonScore[] = []
     const until = performance.now() + turnMs
     for (const sample of samples) {
-      const answer = await process.ask(sample, sampleMs)
+      const answer = await ask(sample, sampleMs)
       if ('gone' in answer && scores.length > 0) break
       scores.push(readAnswer(answer, 'score'))
       if ('gone' in answer || performance.now() > until || scores.length === samplesOfProcess) break
@@ -91,7 +73,7 @@ export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Option
      * Loads each program in a sandbox.
      * @throws ServiceError invalid_input with the place of a program that cannot be used
      */
-    async check(accountId: string, programs: readonly PlacedProgram[], signal: AbortSignal = never): Promise<void> {
+    async check(accountId: string, programs: readonly PlacedProgram[], signal?: AbortSignal): Promise<void> {
       for (const { grader, path } of programs)
         await withProcess(
           { accountId, grader, signal },
@@ -123,5 +105,3 @@ export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Option
     },
   }
 }
-
-const never = new AbortController().signal

@@ -30,6 +30,10 @@ export const quickAttacks: Record<string, Attack> = {
     /PermissionError/,
     `import socket\nfound = socket.socket(socket.AF_VSOCK)\n${reached}`,
   ),
+  'makes a pair of sockets of a cluster protocol': attack(
+    /PermissionError/,
+    `import socket\nfound = socket.socketpair(socket.AF_TIPC)\n${reached}`,
+  ),
   'reads files of the service and the machine': attack(
     0,
     `

@@ -1,10 +1,11 @@
-// Programs as graders, with processes that are not real: turns between accounts, and what the end of a process costs.
+// Programs as graders, with processes that are not real: what their ends cost, and what their answers are worth.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { graderImages } from '../../../src/domain/python-grader.ts'
 import type { Answer } from '../../../src/grading/python/grader-process.ts'
+import type { Sandbox } from '../../../src/grading/python/sandbox.ts'
 import { createPythonGraders } from '../../../src/grading/python/python-graders.ts'
 import { root } from '../../../tools/paths.mjs'
 
@@ -15,22 +16,25 @@ const { signal } = new AbortController()
 function fake(answer: (sample: string, before: readonly string[]) => Answer | Promise<Answer>) {
   const opened: string[][] = []
   let ended = 0
-  const open = () => {
+  const use: Sandbox['use'] = async (_asked, work) => {
     const had: string[] = []
     opened.push(had)
     let isLoaded = false
-    const ask = async (line: string | null) => {
-      if (!isLoaded) {
-        isLoaded = true
-        return { line: '{"ready": true}' }
-      }
-      const given = await answer(line ?? '', had)
-      had.push(line ?? '')
-      return given
-    }
-    return Promise.resolve({ process: { ask, complaint: () => '', end: () => void ended++ } })
+    const done = await work({
+      async ask(line) {
+        if (!isLoaded) {
+          isLoaded = true
+          return { line: '{"ready": true}' }
+        }
+        const given = await answer(line, had)
+        had.push(line)
+        return given
+      },
+    })
+    ended++
+    return done
   }
-  return { opened, ended: () => ended, graders: createPythonGraders({ sandbox: { open } }) }
+  return { opened, ended: () => ended, graders: createPythonGraders({ sandbox: { use } }) }
 }
 
 test('a process that ends costs the sample that it began with, and no other', async () => {
@@ -60,25 +64,6 @@ test('what is no finite number and no error is an error', async () => {
   const long = `{"error": "${'é'.repeat(5000)}\\u0000"}`
   const [cut] = await graders.score('account', { grader, samples: [long] }, signal)
   assert.ok(cut && 'error' in cut && Buffer.byteLength(cut.error) <= 4100 && !cut.error.includes('\0'))
-})
-
-test('an account holds two sandboxes at most, and another one finds a place beside them', async () => {
-  const waiting: PromiseWithResolvers<Answer>[] = []
-  const { opened, graders } = fake(() => {
-    const answer = Promise.withResolvers<Answer>()
-    waiting.push(answer)
-    return answer.promise
-  })
-  const score = (account: string) => graders.score(account, { grader, samples: ['a'] }, signal)
-  const settled = () => new Promise((resolve) => setImmediate(resolve))
-  const calls = [...Array.from({ length: 5 }, () => score('greedy')), score('victim')]
-  await settled()
-  assert.equal(opened.length, 3)
-  for (let at = 0; at < calls.length; at++) {
-    await settled()
-    waiting[at]?.resolve({ line: '{"score": 1}' })
-  }
-  await Promise.all(calls)
 })
 
 test('the packages of the newest image are those that set-up installs', () => {

@@ -1,8 +1,10 @@
 // Graders that are programs of users: what they may not reach, and what their faults cost.
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { ServiceError } from '../../../src/domain/service-error.ts'
 import { gradingRequest } from '../../../src/grading/python/request.ts'
+import { until } from '../../support/eventually.ts'
 import { quickAttacks } from './hostile-graders.ts'
 import { graders, scoresOf, skip, withAttack } from './support.ts'
 
@@ -42,14 +44,46 @@ test(
   },
 )
 
-test('a stopped request ends the process of its grader', { skip }, async () => {
+test('a stopped request ends every process of its grader', { skip }, async () => {
   const stopping = new AbortController()
   const source = 'def grade(sample, item):\n  while True: pass'
-  const scoring = graders({ sampleMs: 600_000 }).score(
-    'account',
-    { grader: { source }, samples: ['{"sample":{},"item":{}}'] },
-    stopping.signal,
-  )
+  const samples = [gradingRequest({}, {})]
+  const { signal } = stopping
+  const scoring = graders({ sampleMs: 600_000 }).score('account', { grader: { source }, samples }, signal)
+  // bubblewrap, its first process within, and the grader.
+  await until('a grader runs', () => sandboxProcesses().length === 3)
   stopping.abort(new Error('stopped'))
   await assert.rejects(scoring, /stopped/)
+  await until('no process of the grader is left', () => sandboxProcesses().length === 0)
 })
+
+test('an account has two sandboxes at once, and another one finds a place beside them', { skip }, async () => {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const { score } = graders({ sampleMs: 600_000 })
+  const endless = {
+    grader: { source: 'def grade(sample, item):\n  while True: pass' },
+    samples: [gradingRequest({}, {})],
+  }
+  const greedy = Array.from({ length: 5 }, () => score('greedy', endless, signal))
+  await until('two graders run', () => sandboxProcesses().length === 6)
+  const one = { grader: { source: 'def grade(sample, item): return 1' }, samples: [gradingRequest({}, {})] }
+  assert.deepEqual(await score('victim', one, signal), [{ score: 1 }])
+  await until('only those two run', () => sandboxProcesses().length === 6)
+  stopping.abort(new Error('stopped'))
+  for (const each of greedy) await assert.rejects(each, /stopped/)
+  await until('no process is left', () => sandboxProcesses().length === 0)
+})
+
+/** The processes below this one. */
+function sandboxProcesses(parent = process.pid): number[] {
+  try {
+    const threads = readdirSync(`/proc/${parent}/task`)
+    const lists = threads.map((thread) => readFileSync(`/proc/${parent}/task/${thread}/children`, 'utf8'))
+    const children = lists.join(' ').split(' ').filter(Boolean).map(Number)
+    return children.flatMap((child) => [child, ...sandboxProcesses(child)])
+  } catch {
+    // It has ended meanwhile.
+    return []
+  }
+}

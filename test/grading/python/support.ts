@@ -9,11 +9,10 @@ const sandbox = createSandbox(toolPath('python'))
 /** Why this machine cannot run graders; false where it can. */
 export const skip = await whyNot()
 
-async function whyNot(): Promise<string | false> {
-  const opened = await sandbox.open(null)
-  if ('refusal' in opened) return `${opened.refusal} ${opened.reason}`
-  opened.process.end()
-  return false
+function whyNot(): Promise<string | false> {
+  return sandbox.use({ accountId: '', imageTag: null, signal: undefined }, (opened) =>
+    Promise.resolve('refusal' in opened && `${opened.refusal} ${opened.reason}`),
+  )
 }
 
 export const graders = ({ sampleMs = 60_000 } = {}) => createPythonGraders({ sandbox, sampleMs })
