@@ -1,4 +1,5 @@
 // Graders that are programs of users, each in a sandbox of its own.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PythonProgram } from '../../domain/python-grader.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { readAnswer, type PythonScore } from './answers.ts'
@@ -13,6 +14,8 @@ export type PlacedProgram = { grader: PythonProgram; path: string }
 const loadMs = 60_000
 /** Then the process ends, and the next place is another account's if one waits. */
 const turnMs = 15_000
+/** After a fault: starts of processes cost the others more than graders do. */
+const pauseMs = 200
 const samplesOfProcess = 256
 const retryAfterSeconds = 30
 
@@ -61,9 +64,13 @@ export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Option
     const until = performance.now() + turnMs
     for (const sample of samples) {
       const answer = await ask(sample, sampleMs)
-      if ('gone' in answer && scores.length > 0) break
+      if ('gone' in answer) {
+        if (scores.length === 0) scores.push({ error: answer.gone })
+        await sleep(pauseMs)
+        break
+      }
       scores.push(readAnswer(answer, 'score'))
-      if ('gone' in answer || performance.now() > until || scores.length === samplesOfProcess) break
+      if (performance.now() > until || scores.length === samplesOfProcess) break
     }
     return scores
   }
