@@ -44,6 +44,13 @@ test(
   },
 )
 
+test('a program that names packages which are not installed is refused', { skip }, async () => {
+  const grader = { source: 'def grade(sample, item): return 1', image_tag: '2026-11-28' } as const
+  // What set-up installs for trainers has no pandas.
+  const checking = graders().check('account', [{ grader, path: 'grader' }])
+  await assert.rejects(checking, /image_tag 2026-11-28 needs [\w-]+ [\d.]+, which is not installed\./)
+})
+
 test('a stopped request ends every process of its grader', { skip }, async () => {
   const stopping = new AbortController()
   const source = 'def grade(sample, item):\n  while True: pass'
@@ -60,15 +67,15 @@ test('a stopped request ends every process of its grader', { skip }, async () =>
 test('an account has two sandboxes at once, and another one finds a place beside them', { skip }, async () => {
   const stopping = new AbortController()
   const { signal } = stopping
-  const { score } = graders({ sampleMs: 600_000 })
+  const patient = graders({ sampleMs: 600_000 })
   const endless = {
     grader: { source: 'def grade(sample, item):\n  while True: pass' },
     samples: [gradingRequest({}, {})],
   }
-  const greedy = Array.from({ length: 5 }, () => score('greedy', endless, signal))
+  const greedy = Array.from({ length: 5 }, () => patient.score('greedy', endless, signal))
   await until('two graders run', () => sandboxProcesses().length === 6)
   const one = { grader: { source: 'def grade(sample, item): return 1' }, samples: [gradingRequest({}, {})] }
-  assert.deepEqual(await score('victim', one, signal), [{ score: 1 }])
+  assert.deepEqual(await patient.score('victim', one, signal), [{ score: 1 }])
   await until('only those two run', () => sandboxProcesses().length === 6)
   stopping.abort(new Error('stopped'))
   for (const each of greedy) await assert.rejects(each, /stopped/)
