@@ -24,7 +24,7 @@ import { refused, withModelErrors } from './model-errors.ts'
 
 export type EvalRunDependencies = {
   infer: Infer
-  grading: Pick<Grading, 'score' | 'chatLines' | 'fillChunk'>
+  grading: Pick<Grading, 'score' | 'python' | 'chatLines' | 'fillChunk'>
   gradersOf: GradersOf
   database: Pick<Database, 'accounts' | 'inferenceBatches' | 'modelEvaluations' | 'transaction' | 'check'>
   storage: Storage

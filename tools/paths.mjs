@@ -35,6 +35,7 @@ export function stepKeys() {
       cacheDir,
     ),
     'python-tools': digest(file('tools/python/development.txt'), cacheDir),
+    graders: digest(file('runtime/graders/requirements.lock'), cacheDir),
     s3: digest(file('tools/go/go.mod'), file('tools/go/go.sum'), file('tools/go/main.go'), cacheDir),
   }
 }

@@ -1,11 +1,13 @@
 // Everything a bare clone needs, each step skipped when it is done: npm packages, the Python environment, the S3 server.
 // Runs on the machine's own Node (20 or later) and imports nothing but Node.
 //   node tools/setup.mjs [--only node,python,s3] [--dev] [--check]
+// --only graders: the packages of graders that are programs, which nothing else needs.
 // --dev adds the development tools of the chosen steps and the git hooks; --check only says what is missing.
 import { parseArgs } from 'node:util'
 import { recordPath, readRecord } from './paths.mjs'
 import { releaseLocks, writeAtomically } from './setup/cache.mjs'
 import { killCommands } from './setup/command.mjs'
+import { gradersAreReady, setUpGraders } from './setup/grader-env.mjs'
 import { setUpGitHooks } from './setup/git-hooks.mjs'
 import { nodeIsReady, setUpNode } from './setup/node-packages.mjs'
 import { objectStoreIsReady, setUpObjectStore } from './setup/object-store.mjs'
@@ -16,6 +18,7 @@ const steps = {
   node: { isReady: nodeIsReady, setUp: setUpNode },
   python: { isReady: pythonIsReady, setUp: setUpPython },
   s3: { isReady: objectStoreIsReady, setUp: setUpObjectStore },
+  graders: { isReady: gradersAreReady, setUp: setUpGraders },
   'python-tools': { isReady: pythonToolsAreReady, setUp: setUpPythonTools },
 }
 

@@ -3,6 +3,8 @@ import type { Config } from '../config/service.ts'
 import { createDatasetValidator } from '../datasets/dataset-validator.ts'
 import { modelServerToken } from '../domain/model-server-token.ts'
 import { createGrading } from '../grading/grading-threads.ts'
+import { createPythonGraders, noPythonGraders } from '../grading/python/python-graders.ts'
+import { createSandbox } from '../grading/python/sandbox.ts'
 import { askingJudges } from '../http/openai/ask-judges.ts'
 import { createInference } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
@@ -43,7 +45,7 @@ export function openParts(config: Config, log: Log) {
     searchRows: createSearchRows(rowSearch, activity),
     usage: createUsageRecorder({ usage: database.usage, log }),
   }
-  const grading = createGrading()
+  const grading = createGrading({ python: openPythonGraders(config, log) })
   const embed = createOwnEmbedding(models)
   return {
     ...models,
@@ -64,3 +66,12 @@ export function openParts(config: Config, log: Log) {
     },
   }
 }
+
+function openPythonGraders({ compute, pythonGraders: { mode, python, sampleMs } }: Config, log: Log) {
+  const warn = (reason: string) => log.warn({ reason }, 'Python graders cannot run')
+  if (mode === 'off') return createPythonGraders({ sandbox: noPythonGraders })
+  if (compute === 'kubernetes') return createPythonGraders({ sandbox: notOnKubernetes })
+  return createPythonGraders({ sandbox: createSandbox(python), sampleMs, warn })
+}
+
+const notOnKubernetes = 'This installation runs no Python graders: on Kubernetes there is no sandbox for them yet.'

@@ -146,6 +146,13 @@ export const ServiceEnvironment = z.object({
   TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
   /** Where attempts and model servers run. */
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
+  /** Whether programs of users may score answers, in a sandbox. Local compute only. */
+  ANNEAL_PYTHON_GRADERS: z.enum(['off', 'sandbox']).default('off'),
+  /** The Python of these programs, with the packages that they may import; that of local runs when absent. */
+  ANNEAL_GRADER_PYTHON: z.string().min(1).optional(),
+  ANNEAL_PYTHON: z.string().min(1).optional(),
+  /** How long one program may take for one sample. */
+  ANNEAL_GRADER_SECONDS: z.coerce.number().positive().max(120).default(10),
   /** Where relative model paths start. The api and the worker take only a tokenizer and its chat template from there. */
   ANNEAL_MODELS_DIR: z.string().min(1).optional(),
   ANNEAL_MODEL_CACHE: z.string().min(1).optional(),

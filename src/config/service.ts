@@ -76,6 +76,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     warmModels: env.ANNEAL_WARM_MODELS,
     workflowBundle: env.ANNEAL_WORKFLOW_BUNDLE,
     compute: env.ANNEAL_COMPUTE,
+    pythonGraders: {
+      mode: env.ANNEAL_PYTHON_GRADERS,
+      python: env.ANNEAL_GRADER_PYTHON ?? env.ANNEAL_PYTHON ?? 'python3',
+      sampleMs: env.ANNEAL_GRADER_SECONDS * 1000,
+    },
     terminationGraceMs: env.ANNEAL_TERMINATION_GRACE_SECONDS * 1000,
     attemptLimits: {
       timeSliceMs: env.ANNEAL_TIME_SLICE_HOURS * hourMs,

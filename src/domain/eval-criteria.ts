@@ -4,6 +4,7 @@ import type { StoredCriterion } from './eval-run.ts'
 import type { Grader } from './grader.ts'
 import type { ItemGrader } from './item-grader.ts'
 import { isReference, maxReferenceLength, referencesIn } from './item-template.ts'
+import { pythonParameters, sourcesProblem } from './python-grader.ts'
 
 const templateError = `may name parts as {{item.name}} and {{sample.output_text}} only, in at most ${maxReferenceLength} characters each`
 const template = () =>
@@ -83,7 +84,7 @@ const JudgeSampling = z.strictObject({
 
 const quoted = (value: unknown) => String(JSON.stringify(value)).slice(0, 100)
 
-const known = ['string_check', 'text_similarity', 'score_model', 'label_model'] as const
+const known = ['string_check', 'text_similarity', 'score_model', 'label_model', 'python'] as const
 
 export const StringCheck = z.strictObject({
   type: z.literal('string_check').describe('Compares two texts'),
@@ -128,6 +129,13 @@ export const LabelModel = z.strictObject({
   passing_labels: z.array(label).min(1).max(100).describe('The labels that pass: some of `labels`'),
 })
 
+export const PythonGrader = z.strictObject({
+  type: z.literal('python').describe('A program gives a number'),
+  name: name.default('python'),
+  ...pythonParameters,
+  pass_threshold: z.number().nullish().describe('The least score that passes. Default 0.5'),
+})
+
 /** Names the types of a union by `type`. Undefined leaves a value that is no object to the usual message. */
 export const unknownType = (types: readonly string[]) => ({
   error: ({ code, input: given }: { code?: string; input?: unknown }) => {
@@ -141,7 +149,7 @@ export const unknownType = (types: readonly string[]) => ({
 
 export const EvalCriterion = z.discriminatedUnion(
   'type',
-  [StringCheck, TextSimilarity, ScoreModel, LabelModel],
+  [StringCheck, TextSimilarity, ScoreModel, LabelModel, PythonGrader],
   unknownType(known),
 )
 export type EvalCriterion = z.output<typeof EvalCriterion>
@@ -152,6 +160,8 @@ export const EvalCriteria = z
   .max(10)
   .superRefine((criteria, context) => {
     const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message })
+    const problem = sourcesProblem(criteria)
+    if (problem !== null) refuse([], problem)
     criteria.forEach((each, index) => {
       if (criteria.findIndex((other) => other.name === each.name) !== index)
         refuse([index, 'name'], 'is the name of an earlier criterion: give one another name')
@@ -184,6 +194,10 @@ export function graderOf(criterion: Criterion): ItemGrader {
     case 'label_model': {
       const { labels, passing_labels: passing } = criterion
       return { ...judgeOf(criterion), verdict: { labels, passing }, threshold: 1 }
+    }
+    case 'python': {
+      const { type, name, source, image_tag, pass_threshold: threshold } = criterion
+      return { type, name, source, ...(image_tag && { image_tag }), threshold: threshold ?? 0.5 }
     }
   }
 }

@@ -2,10 +2,19 @@
 import { z } from 'zod'
 import { FormulaError, parseFormula } from './formula.ts'
 import type { Reward } from './item-grader.ts'
-import { graderOf, LabelModel, ScoreModel, StringCheck, TextSimilarity, unknownType } from './eval-criteria.ts'
+import { sourcesProblem } from './python-grader.ts'
+import {
+  graderOf,
+  LabelModel,
+  PythonGrader,
+  ScoreModel,
+  StringCheck,
+  TextSimilarity,
+  unknownType,
+} from './eval-criteria.ts'
 
 const maxGraders = 10
-const known = ['string_check', 'text_similarity', 'score_model', 'label_model', 'multi'] as const
+const known = ['string_check', 'text_similarity', 'score_model', 'label_model', 'python', 'multi'] as const
 const GraderKey = z
   .string()
   .regex(/^[A-Za-z_]\w{0,63}$/, 'must be a name of letters, digits and _ that begins with a letter')
@@ -15,6 +24,7 @@ const singles = [
   TextSimilarity.extend({ pass_threshold: z.number().nullish().describe('Accepted; a reward has no threshold') }),
   ScoreModel,
   LabelModel,
+  PythonGrader.extend({ pass_threshold: z.number().nullish().describe('Accepted; a reward has no threshold') }),
 ] as const
 const SingleGrader = z.discriminatedUnion('type', singles, unknownType(known.slice(0, -1)))
 
@@ -44,6 +54,8 @@ export const FineTuningGrader = z
     for (const [name, single] of placed)
       if (single.type === 'label_model' && !single.passing_labels.every((each) => single.labels.includes(each)))
         refuse([...(name === '' ? [] : ['graders', name]), 'passing_labels'], 'must be some of labels')
+    const sources = sourcesProblem(placed.map(([, single]) => single))
+    if (sources !== null) refuse([], sources)
     if (grader.type === 'multi') {
       const problem = formulaProblem(grader.calculate_output, Object.keys(grader.graders))
       if (problem !== null) refuse(['calculate_output'], problem)

@@ -1,5 +1,6 @@
 // Graders: how an answer to a row of a data set is scored. One table of their names and parameters.
 import { z } from 'zod'
+import { pythonParameters, sourcesProblem } from './python-grader.ts'
 
 const label = z
   .string()
@@ -54,6 +55,7 @@ const parameters = {
       .nullish(),
     max_score: z.int().min(1).max(100).describe('The judge gives a whole number from 0 to this. Default 10').nullish(),
   },
+  python: pythonParameters,
 } as const satisfies Record<string, Record<string, z.ZodType>>
 
 export type GraderType = keyof typeof parameters
@@ -75,27 +77,33 @@ const option = <T extends GraderType>(type: T) =>
 
 const objects = types.map(option)
 const GraderObject = z.discriminatedUnion('type', objects as [(typeof objects)[number], ...typeof objects])
-const needsParameters: readonly GraderType[] = ['regex', 'model']
+const needsParameters: readonly GraderType[] = ['regex', 'model', 'python']
 const names = types.filter((type) => !needsParameters.includes(type))
 const GraderName = z.enum(names)
 
 const maxGraders = 10
-/** A list of evaluations sends the graders of each. */
+/** A list of evaluations sends the graders of each. Sources have a limit of their own. */
 const maxGradersLength = 65_536
+
+const withoutSource = <T>(grader: T) => (typeof grader === 'object' ? { ...grader, source: undefined } : grader)
 
 /** Checks names and parameters. `src/grading` checks what a pattern or a schema says. */
 export const Graders = z
   .array(
     z.union([GraderName.describe('A grader without parameters'), GraderObject], {
-      error: `must be one of ${names.join(', ')}, or an object with a type and its parameters. The types ${needsParameters.join(' and ')} need an object`,
+      error: `must be one of ${names.join(', ')}, or an object with a type and its parameters. The types ${needsParameters.join(', ')} need an object`,
     }),
   )
   .min(1)
   .max(maxGraders)
   .refine(
-    (graders) => JSON.stringify(graders).length <= maxGradersLength,
+    (graders) => JSON.stringify(graders.map(withoutSource)).length <= maxGradersLength,
     `must not be longer than ${maxGradersLength} characters as JSON. Shorten the schemas or the prompts of the graders`,
   )
+  .superRefine((graders, context) => {
+    const problem = sourcesProblem(graders.map(Object))
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
 
 /** A name stands for a grader without parameters, and null for a parameter that is absent. */
 export const gradersOf = (wanted: z.infer<typeof Graders>): Grader[] =>

@@ -4,7 +4,7 @@ import type { Grader, GraderOf } from './grader.ts'
 import { textOf, type TemplateMessage } from './item-template.ts'
 
 /** Compares the filled texts. */
-type TextGrader = Exclude<Grader, GraderOf<'model'>> & { template: { output: string; expected: string } }
+type TextGrader = Exclude<Grader, GraderOf<'model' | 'python'>> & { template: { output: string; expected: string } }
 
 /** A model that answers the filled conversation with a number of the range, or with one of the labels. */
 export type ChatJudge = {
@@ -17,12 +17,17 @@ export type ChatJudge = {
   sampling: object
 }
 
+/** A program of the user, which gets the whole item and its sample. */
+type ProgramGrader = GraderOf<'python'>
+
 /** `threshold`: the least score that passes. */
-export type ItemGrader = (TextGrader | ChatJudge) & { threshold: number }
+export type ItemGrader = (TextGrader | ChatJudge | ProgramGrader) & { threshold: number }
 
 /** A reward is the formula of the scores of its graders. Without a formula it is the score of the only one. */
 export type Reward = { graders: Record<string, ItemGrader>; formula: string | null }
 
 /** The texts of a grader, in which parts are named. */
-export const templatesOf = (grader: ItemGrader): string[] =>
-  grader.type === 'judge' ? grader.template.map(textOf) : [grader.template.output, grader.template.expected]
+export function templatesOf(grader: ItemGrader): string[] {
+  if (grader.type === 'python') return ['{{item}}', '{{sample}}']
+  return grader.type === 'judge' ? grader.template.map(textOf) : [grader.template.output, grader.template.expected]
+}

@@ -1,7 +1,7 @@
 // The environment of our own two processes, the api and the worker.
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { root, runtimeDir, toolPath } from '../../tools/paths.mjs'
+import { readRecord, root, runtimeDir, toolPath } from '../../tools/paths.mjs'
 import type { Home } from './data-directory.ts'
 import type { Ports } from './ports.ts'
 import type { Secrets } from './secrets.ts'
@@ -46,8 +46,10 @@ export const serviceDefaults = {
 
 /** The user's variables win over the defaults, but not over addresses and secrets that the other processes share. */
 export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, at: Addresses): NodeJS.ProcessEnv {
+  const { graders } = readRecord()
   return {
     ...serviceDefaults,
+    ...(graders && { ANNEAL_GRADER_PYTHON: graders.binary }),
     ...environment(),
     DATABASE_URL: at.databaseUrl,
     TEMPORAL_ADDRESS: at.temporalAddress,

@@ -1,4 +1,4 @@
-// Turns graders into functions. `score.ts` asks the models of the others.
+// Turns graders into functions. `score.ts` asks the models and the programs of the others.
 import { graderName, type Grader, type GraderOf, type GraderType } from '../domain/grader.ts'
 import { invalidInput } from '../domain/service-error.ts'
 import { hasShape, jsonValidator, parsed } from './json-schema.ts'
@@ -11,8 +11,8 @@ export type Graded = { input: string; expected: string; output: string }
 /** From 0 (bad) to 1 (good); null where the row has nothing to compare with. */
 type Score = (graded: Graded) => number | null
 
-/** Types whose scores need a model. */
-type AskingType = 'embedding_similarity' | 'model'
+/** Types whose scores need a model, or a program of the user. */
+type AskingType = 'embedding_similarity' | 'model' | 'python'
 type AskingGrader = { [T in AskingType]: GraderOf<T> }[AskingType]
 type TextType = Exclude<GraderType, AskingType>
 
@@ -43,13 +43,13 @@ function comparing(score: (output: string, expected: string) => number | null): 
 /**
  * Takes seconds for some patterns and schemas of users, so it runs in a thread.
  * @param pathOf the place of a grader in the request
- * @returns null for a grader that asks a model
+ * @returns null for a grader that asks a model or a program
  * @throws ServiceError invalid_input that names the grader
  */
 export const compileGraders = (
   graders: readonly Grader[],
   pathOf = (index: number) => `graders[${index}]`,
-): (Score | null)[] => graders.map((grader, index) => (asksModel(grader) ? null : compileText(grader, pathOf(index))))
+): (Score | null)[] => graders.map((grader, index) => (isAsked(grader) ? null : compileText(grader, pathOf(index))))
 
 /** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */
 export function requireDistinctNames(graders: readonly Grader[], field: string) {
@@ -63,8 +63,8 @@ export function requireDistinctNames(graders: readonly Grader[], field: string) 
 export const needsCompiling = (grader: Grader) =>
   grader.type === 'regex' || (grader.type === 'json_schema' && Boolean(grader.schema))
 
-export const asksModel = (grader: Grader): grader is AskingGrader =>
-  grader.type === 'model' || grader.type === 'embedding_similarity'
+export const isAsked = (grader: Grader): grader is AskingGrader =>
+  grader.type === 'model' || grader.type === 'embedding_similarity' || grader.type === 'python'
 
 function compileText<T extends TextType>(grader: GraderOf<T>, path: string): Score {
   try {

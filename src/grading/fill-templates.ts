@@ -5,6 +5,7 @@ import type { ItemGrader } from '../domain/item-grader.ts'
 import {
   filled,
   roomForItem,
+  take,
   UnfilledText,
   whyUnfilled,
   type Room,
@@ -15,6 +16,7 @@ import { judgeRequest } from './chat-judge.ts'
 import type { Graded } from './compile-graders.ts'
 import { chatSamples, givenSample, type Sampled } from './eval-samples.ts'
 import { jsonValidator } from './json-schema.ts'
+import { gradingRequest } from './python/request.ts'
 
 /** Samples and judges are asked by lines of a batch. */
 export const endpoint = '/v1/chat/completions' as const
@@ -24,14 +26,15 @@ const pieceCharacters = 8 * 1024 * 1024
 
 /** Why texts cannot be filled. */
 export type FillProblem = 'missing part' | 'sample lacks a part' | 'sample is no JSON' | 'too long'
-/** Texts that are compared, or the line of a batch that asks a judge. */
-export type Filled = Graded | { line: string } | { problem: FillProblem; error: string }
+/** Texts that are compared, the line of a batch that asks a judge, or the request to a program. */
+export type Filled = Graded | { line: string } | { request: string } | { problem: FillProblem; error: string }
 
 /** Texts that cannot be filled take no room from the others. `index`: the item's position in the run. */
 function fill(grader: ItemGrader, values: TemplateValues, room: Room, index: number): Filled {
   const { characters } = room
   try {
     if (grader.type === 'judge') return { line: lineOf(judgeRequest(grader, values, room), index) }
+    if (grader.type === 'python') return { request: requestWithin(room, values) }
     const { output, expected } = grader.template
     return { input: '', output: filled(output, values, room), expected: filled(expected, values, room) }
   } catch (error) {
@@ -39,6 +42,13 @@ function fill(grader: ItemGrader, values: TemplateValues, room: Room, index: num
     room.characters = characters
     return { problem: problemOf(error, values), error: whyUnfilled(error) }
   }
+}
+
+/** @throws TooLongTexts */
+function requestWithin(room: Room, { sample, item }: TemplateValues): string {
+  const request = gradingRequest(sample ?? {}, item ?? {})
+  take(room, request.length)
+  return request
 }
 
 function problemOf({ name, message }: UnfilledText, { sample }: TemplateValues): FillProblem {

@@ -38,6 +38,7 @@ const kinds = {
   'too long': 'other_error',
   'judge refused': 'model_grader_server_error',
   'judge without a verdict': 'model_grader_parse_error',
+  'program failed': 'python_grader_runtime_error',
   'no score': 'other_error',
 } as const
 

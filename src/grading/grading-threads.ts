@@ -5,6 +5,7 @@ import type { Grader } from '../domain/grader.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import { createThreads, neededTooMuchMemory, within, type Ask } from '../worker-thread-pool.ts'
 import { needsCompiling, requireDistinctNames } from './compile-graders.ts'
+import { createPythonGraders, noPythonGraders, type PythonGraders } from './python/python-graders.ts'
 import type { InputOf, Question, ResultOf, ThreadAnswer, Work } from './grading-thread.ts'
 
 const maxThreads = 4
@@ -32,9 +33,13 @@ const filling: Topic = {
   advice: 'Name fewer or shorter parts.',
 }
 
-type Limits = { atMostMs?: number; compileAtMostMs?: number }
+type Options = { atMostMs?: number; compileAtMostMs?: number; python?: PythonGraders }
 
-export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLimitMs }: Limits = {}) {
+export function createGrading({
+  atMostMs = limitMs,
+  compileAtMostMs = compileLimitMs,
+  python = createPythonGraders({ sandbox: noPythonGraders }),
+}: Options = {}) {
   const module = new URL('./grading-thread.ts', import.meta.url)
   const threads = createThreads(module, {
     atMost: maxThreads,
@@ -62,7 +67,9 @@ export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLim
     }
 
   return {
-    /** @returns by grader, in their order, the score of each answer; null from graders that ask a model */
+    python,
+
+    /** @returns by grader, in their order, the score of each answer; null from graders that ask a model or a program */
     score: run('score', scoring),
     /** Chosen by the expected answers. */
     defaultGraders: run('defaultGraders', scoring),
@@ -73,6 +80,7 @@ export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLim
     /** @param field the list's place in the request. @throws ServiceError invalid_input that names the grader */
     async compile(accountId: string, graders: readonly Grader[], field = 'graders', signal?: AbortSignal) {
       requireDistinctNames(graders, field)
+      await python.check(accountId, programsIn(graders, field), signal)
       if (!graders.some(needsCompiling)) return
       let path = field
       const compileAll = async (ask: Ask): Promise<ThreadAnswer> => {
@@ -97,6 +105,9 @@ export function createGrading({ atMostMs = limitMs, compileAtMostMs = compileLim
     },
   }
 }
+
+const programsIn = (graders: readonly Grader[], field: string) =>
+  graders.flatMap((grader, index) => (grader.type === 'python' ? [{ grader, path: `${field}[${index}]` }] : []))
 
 const tookTooLong = ({ field, subject, advice }: Topic, ms: number) =>
   invalidInput(field, `${subject} took more than ${ms / 1000} seconds. ${advice}`)

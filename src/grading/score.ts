@@ -1,21 +1,23 @@
-// Scores answers: by functions in threads, and by models that judge or embed. The only place that scores, for requests, workers
+// Scores answers: by functions in threads, by models that judge or embed, and by programs of users. The only place that scores, for requests, workers
 // and rewards.
-import { graderName, type Grader, type ScoredAnswer } from '../domain/grader.ts'
+import { textParts } from '../domain/eval-run.ts'
+import { graderName, type Grader, type GraderOf, type ScoredAnswer } from '../domain/grader.ts'
 import type { ChunkResults } from '../domain/inference-batch.ts'
 import type { ChatJudge, ItemGrader } from '../domain/item-grader.ts'
 import type { EvaluatedRow } from '../domain/model-evaluation.ts'
 import { verdictOf } from './chat-judge.ts'
-import { asksModel, type Graded } from './compile-graders.ts'
+import { isAsked, type Graded } from './compile-graders.ts'
 import { chatSamples } from './eval-samples.ts'
 import type { Filled, FillProblem } from './fill-templates.ts'
 import type { Grading } from './grading-threads.ts'
 import { judgeByPrompt, type Complete } from './prompt-judge.ts'
+import { gradingRequest } from './python/request.ts'
 import { compareMeanings, type Embed } from './similarity.ts'
 
 /** How models are asked: without `ask` or `complete`, their graders give no score. Each throws when its model is away. */
 export type Scoring = {
   accountId: string
-  grading: Pick<Grading, 'score'>
+  grading: Pick<Grading, 'score' | 'python'>
   /** Asks judges by lines of a batch of chats, of which the first has the position `start`. */
   ask?: (
     lines: readonly string[],
@@ -54,7 +56,7 @@ export async function scoreAnswers(
 }
 
 /** Why a grader has no score for an item. */
-type ScoreProblem = FillProblem | 'judge refused' | 'judge without a verdict' | 'no score'
+type ScoreProblem = FillProblem | 'judge refused' | 'judge without a verdict' | 'program failed' | 'no score'
 
 /** The result of a grader for one item. `tokens`: those of the model that was asked, if there was one. */
 export type Found = { tokens?: number } & (
@@ -70,6 +72,7 @@ export async function scoreFilled(
   signal: AbortSignal,
 ): Promise<Found[]> {
   if (grader.type === 'judge') return judgeInChat(scoring, grader, { filled, start }, signal)
+  if (grader.type === 'python') return runPrograms(scoring, grader, filled, signal)
   const graded = filled.flatMap((each) => ('output' in each ? [each] : []))
   const [column = []] = await scoreTexts(scoring, [grader], graded, signal)
   let at = 0
@@ -102,6 +105,21 @@ async function judgeInChat(
   })
 }
 
+async function runPrograms(
+  { accountId, grading }: Scoring,
+  grader: GraderOf<'python'>,
+  filled: readonly Filled[],
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const samples = filled.flatMap((each) => ('request' in each ? [each.request] : []))
+  const scores = (await grading.python.score(accountId, { grader, samples }, signal)).values()
+  return filled.map((each): Found => {
+    if ('problem' in each) return { score: null, ...each }
+    const { value: found } = scores.next()
+    return found && 'score' in found ? found : noScore('program failed', found?.error ?? '')
+  })
+}
+
 const noScore = (problem: ScoreProblem, error: string) => ({ score: null, problem, error })
 
 /** By grader: the score of each answer. */
@@ -111,11 +129,18 @@ async function scoreTexts(
   graded: readonly Graded[],
   signal: AbortSignal,
 ): Promise<Score[][]> {
-  const columns = graders.every(asksModel)
+  const columns = graders.every(isAsked)
     ? graders.map((): Score[] => [])
     : await grading.score(accountId, { graders, graded }, signal)
   for (const [at, grader] of graders.entries())
     if (grader.type === 'embedding_similarity') columns[at] = await compareMeanings(graded, embed, signal)
     else if (grader.type === 'model' && complete) columns[at] = await judgeByPrompt(grader, graded, complete, signal)
+    else if (grader.type === 'python') {
+      const samples = graded.map(({ input, expected, output }) =>
+        gradingRequest(textParts(output), { input, expected }),
+      )
+      const found = await grading.python.score(accountId, { grader, samples }, signal)
+      columns[at] = found.map((each) => ('score' in each ? each.score : null))
+    }
   return columns
 }

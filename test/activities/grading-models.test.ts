@@ -5,6 +5,7 @@ import type { Infer } from '../../activities/batch-answers.ts'
 import { gradingModels } from '../../activities/grading-models.ts'
 import type { Grader } from '../../src/domain/grader.ts'
 import { invalidInput } from '../../src/domain/service-error.ts'
+import { createPythonGraders, noPythonGraders } from '../../src/grading/python/python-graders.ts'
 import { scoreAnswers } from '../../src/grading/score.ts'
 
 const rows = ['a', 'b', 'c'].map((input) => ({ input, expected: `${input}!` }))
@@ -13,10 +14,11 @@ const answers = [
   { output: ' ', error: null },
   { output: null, error: 'too long' },
 ]
+const python = createPythonGraders({ sandbox: noPythonGraders })
 const asker = { id: 'evaluation', accountId: 'account', apiKeyId: 'key' }
 
 function scoring(graders: Grader[], infer: Partial<Infer>, of = { rows, answers }) {
-  const grading = { score: () => assert.fail('no grader is a function') }
+  const grading = { score: () => assert.fail('no grader is a function'), python }
   const models = gradingModels(infer as Infer, asker)
   return scoreAnswers({ accountId: 'account', grading, ...models }, { graders, ...of }, new AbortController().signal)
 }

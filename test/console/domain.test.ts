@@ -307,6 +307,7 @@ test('a job on several data sets is made again with all of them and their weight
     ...{ finetune_args: {}, finetune_args_defaults: [] },
     method: { type: 'supervised' as const, defaulted: [] },
     datasets: sets.map((set) => ({ ...set, rows: 9, train_rows: 9, held_out_rows: 0 })),
+    ...{ evaluation: null, metadata: {} },
   }
   const request = requestOf(formOf(job))
   assert.deepEqual(request, { model_name: 'tiny', datasets: sets })

@@ -15,6 +15,16 @@ const answered = (id: string, body: object, status = 200) =>
   `${JSON.stringify({ custom_id: id, response: { status_code: status, body }, error: null })}\n`
 const chat = (content: string) => ({ choices: [{ message: { content }, finish_reason: 'stop' }], model: 'm' })
 
+/** Programs: they fail for Eve. */
+const python = {
+  ...grading.python,
+  score: (_account: string, { samples }: { samples: readonly string[] }) => {
+    asked.push(...samples)
+    return Promise.resolve(samples.map((sample) => (sample.includes('Eve') ? { error: 'Traceback' } : { score: 0.5 })))
+  },
+}
+const asked: string[] = []
+
 /** Judges items from the position 128 on with the samples of a batch. */
 function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)[], verdict: unknown = null) {
   const asked: Body[] = []
@@ -33,7 +43,7 @@ function judge(criteria: unknown[], items: EvalItem[], contents: (string | null)
   )
   const answers = { values: lines.toReversed().join(''), errors: '' }
   const parsed = criteria.map((each) => EvalCriterion.parse(each))
-  const scoring = { accountId: 'account', grading, ask, embed: () => assert.fail() }
+  const scoring = { accountId: 'account', grading: { ...grading, python }, ask, embed: () => assert.fail() }
   const chunk = { items: Buffer.from(JSON.stringify(items)), answers, start: 128 }
   const toJudge = { criteria: parsed, graders: gradersOf(parsed), ...chunk }
   const judged = judgeItems(scoring, toJudge, new AbortController().signal)
@@ -122,4 +132,24 @@ test('long texts are filled a few items at a time, and too long ones are an erro
   )
   const tooLong = await judge([{ ...long, input: '{{item.answer}}'.repeat(30) }, same], items.slice(0, 2), ['a', 'a'])
   assert.match(tooLong.results[0]?.results[0]?.error ?? '', /The item is too long for the texts that name its parts/)
+})
+
+test('a program gets the whole item and its sample, and an item on which it fails has its error', async () => {
+  const program = { type: 'python', name: 'short', source: 'def grade(sample, item): return 0.5', pass_threshold: 0.6 }
+  const items = ['Ann', 'Eve'].map((answer) => ({ item: { answer } }))
+  const { results } = await judge([program], items, ['{"a": 1}', 'b'])
+  assert.deepEqual(
+    asked.map((each) => JSON.parse(each) as unknown),
+    [
+      {
+        sample: { output_text: '{"a": 1}', output_json: { a: 1 }, model: 'm', finish_reason: 'stop' },
+        item: { answer: 'Ann' },
+      },
+      { sample: { output_text: 'b', model: 'm', finish_reason: 'stop' }, item: { answer: 'Eve' } },
+    ],
+  )
+  assert.deepEqual(results.map(outcomeOf), ['fail', 'error'])
+  assert.deepEqual(results[1]?.results, [
+    { name: 'short', type: 'python', score: null, error: 'Traceback', passed: false },
+  ])
 })

@@ -47,6 +47,7 @@ function stubDependencies({
   datasets = {},
   limits = {},
   settings = {},
+  grading: options = {},
 }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
@@ -68,7 +69,7 @@ function stubDependencies({
     transaction: (work: (tx: Stub) => unknown) => work(repositories),
     ...database,
   })
-  const grading = createGrading()
+  const grading = createGrading(options)
   return {
     database: repositories,
     storage: strict('storage', storage),

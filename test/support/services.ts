@@ -42,6 +42,7 @@ export function stackEnvironment(homeDir: string): NodeJS.ProcessEnv {
     // Receivers of webhooks are servers of the tests.
     ANNEAL_WEBHOOKS_ALLOW_HTTP: '1',
     ANNEAL_WEBHOOKS_PRIVATE_NETWORKS: '127.0.0.0/8',
+    ANNEAL_PYTHON_GRADERS: 'sandbox',
   }
 }
 

@@ -38,10 +38,13 @@ export const GraderRunObject = named(
             unresponsive_reward_error: flag('Always false'),
             invalid_variable_error: flag('The item or the sample lacks a part that the grader names'),
             other_error: flag('The texts have no score by this grader'),
-            python_grader_server_error: flag('Always false: no programs of users run here'),
+            python_grader_server_error: flag('Always false: a sandbox that is away is a 503'),
             python_grader_server_error_type: z.null().describe('Always null'),
-            python_grader_runtime_error: flag('Always false'),
-            python_grader_runtime_error_details: z.null().describe('Always null'),
+            python_grader_runtime_error: flag('The program failed, ended, took too long or gave no number'),
+            python_grader_runtime_error_details: z
+              .string()
+              .nullable()
+              .describe('What the program printed and its traceback, at most 4 kB'),
             model_grader_server_error: flag('The model that judges refused the request'),
             model_grader_server_error_details: z.string().nullable().describe('The sentence of that refusal'),
             model_grader_refusal_error: flag('Always false'),
@@ -65,7 +68,9 @@ export function graderRunOf(
   seconds: number,
 ): z.output<typeof GraderRunObject> {
   const failed = scored.flatMap(({ found }) => (found.score === null ? [found] : []))
-  const has = (wanted: (typeof failed)[number]['problem']) => failed.some(({ problem }) => problem === wanted)
+  const errorOf = (wanted: (typeof failed)[number]['problem']) =>
+    failed.find(({ problem }) => problem === wanted)?.error ?? null
+  const has = (wanted: Parameters<typeof errorOf>[0]) => errorOf(wanted) !== null
   const subRewards =
     type === 'multi' ? Object.fromEntries(scored.map((each) => [each.name, each.found.score ?? 0])) : {}
   const tokens: Record<string, number> = {}
@@ -87,10 +92,10 @@ export function graderRunOf(
         other_error: has('no score'),
         python_grader_server_error: false,
         python_grader_server_error_type: null,
-        python_grader_runtime_error: false,
-        python_grader_runtime_error_details: null,
+        python_grader_runtime_error: has('program failed'),
+        python_grader_runtime_error_details: errorOf('program failed'),
         model_grader_server_error: has('judge refused'),
-        model_grader_server_error_details: failed.find(({ problem }) => problem === 'judge refused')?.error ?? null,
+        model_grader_server_error_details: errorOf('judge refused'),
         model_grader_refusal_error: false,
         model_grader_parse_error: has('judge without a verdict'),
       },

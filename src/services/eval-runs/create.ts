@@ -8,6 +8,7 @@ import { findEval, noEval } from '../evals/find.ts'
 import { pinJudges, requireRoomForAnswers } from '../evaluations/create.ts'
 import { completionModel } from '../evaluations/evaluated-models.ts'
 import { once, type Idempotency } from '../idempotency.ts'
+import { checkPrograms } from '../graders/validate.ts'
 import { requireRoomForData, requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { storeThenCommit } from '../store-then-commit.ts'
 import { findRun, type EvalRun } from './find.ts'
@@ -40,13 +41,15 @@ export async function createRun({
     await requireRoomInDatabase(ctx)
     await requireRoomForAnswers(ctx, ctx.deps.database, 1)
     const { definition, name } = await findEval({ ctx, input: { id: evalId } })
+    const graders = input.gradersOf(definition.criteria)
+    await checkPrograms(ctx, graders, (at) => `testing_criteria[${at}]`)
     const { model = '', messages, fields } = input.sampling ?? {}
     requireShortRequest(input.dataSource)
     const { object, chunks, chunkSize, itemCount } = await ctx.deps.grading.layOutItems(ctx.accountId, {
       ...(await readItems(ctx, input.source)),
       messages: messages ?? null,
       requestCharacters: fields ? JSON.stringify(fields).length : 0,
-      graders: input.gradersOf(definition.criteria),
+      graders,
     })
     const modelName = input.sampling ? await completionModel(ctx, model, 'data_source.model') : ''
     const criteria = await pinJudges(ctx, definition.criteria, (at) => `testing_criteria[${at}].model`)

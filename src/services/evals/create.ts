@@ -7,6 +7,7 @@ import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
 import { completionModel } from '../evaluations/evaluated-models.ts'
 import { once, type Idempotency } from '../idempotency.ts'
+import { checkPrograms } from '../graders/validate.ts'
 import { requireRoomInDatabase } from '../limits/account-quotas.ts'
 import { findEval } from './find.ts'
 
@@ -41,12 +42,14 @@ export async function createEval({
 
 async function requireUsable(ctx: Ctx, definition: EvalDefinition, graders: readonly ItemGrader[]) {
   const { itemSchema, includesSample } = definition
-  if (JSON.stringify(definition).length > evalLimits.definitionCharacters)
+  const criteria = definition.criteria.map((each) => ({ ...each, source: undefined }))
+  if (JSON.stringify({ ...definition, criteria }).length > evalLimits.definitionCharacters)
     throw invalidInput(
       'testing_criteria',
-      `item_schema and testing_criteria must have at most ${evalLimits.definitionCharacters} characters of JSON together.`,
+      `item_schema and testing_criteria must have at most ${evalLimits.definitionCharacters} characters of JSON together, without Python source.`,
     )
   await requireSchema(ctx, itemSchema)
+  await checkPrograms(ctx, graders, (at) => `testing_criteria[${at}]`)
   for (const [index, grader] of graders.entries()) {
     const namesSample = templatesOf(grader)
       .flatMap(referencesIn)

@@ -5,6 +5,7 @@ import { itemNeedsOf, type RewardTask, type SentTask } from '../../domain/reward
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { pinJudges } from '../evaluations/create.ts'
+import { checkPrograms } from '../graders/validate.ts'
 
 const field = 'method.reinforcement'
 /** Graders are tried on so many rows before the job is accepted. The job's own check reads all of them. */
@@ -33,13 +34,13 @@ export async function resolveTask(
 }
 
 async function pinGrader(ctx: Ctx, grader: FineTuningGrader): Promise<FineTuningGrader> {
-  if (grader.type !== 'multi') {
-    const [pinned = grader] = await pinJudges(ctx, [grader], () => `${field}.grader.model`)
-    return pinned
-  }
-  const names = Object.keys(grader.graders)
-  const pathOf = (at: number) => `${field}.grader.graders.${names[at]}.model`
-  const pinned = await pinJudges(ctx, Object.values(grader.graders), pathOf)
+  const isMulti = grader.type === 'multi'
+  const names = isMulti ? Object.keys(grader.graders) : []
+  const graders = isMulti ? Object.values(grader.graders) : [grader]
+  const pathOf = (at: number) => (isMulti ? `${field}.grader.graders.${names[at]}` : `${field}.grader`)
+  await checkPrograms(ctx, graders, pathOf)
+  const pinned = await pinJudges(ctx, graders, (at) => `${pathOf(at)}.model`)
+  if (!isMulti) return pinned[0] ?? grader
   return { ...grader, graders: Object.fromEntries(names.map((name, at) => [name, pinned[at] as (typeof pinned)[0]])) }
 }
 

@@ -15,7 +15,7 @@ import { scoreByReward } from './score-by-reward.ts'
 const maxScoredRows = 2000
 
 type Scoring = {
-  grading: Pick<Grading, 'score' | 'defaultGraders' | 'fillChunk'>
+  grading: Pick<Grading, 'score' | 'python' | 'defaultGraders' | 'fillChunk'>
   /** @throws ServiceError unavailable, and other errors of a model */
   embed: (accountId: string, texts: string[]) => Promise<number[][]>
   /** Asks models that judge. */

@@ -196,14 +196,14 @@ function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingN
   return [{ code: 'custom_model_name_unused', message }]
 }
 
-/** The answers are scored when they are read, which is too often to ask a judge. */
+/** The answers are scored when they are read, which is too often to ask a judge or to run a program. */
 async function checkGraders({ deps, accountId }: Ctx, graders: readonly Grader[]) {
   await deps.grading.compile(accountId, graders, 'evaluation.graders')
   for (const [index, grader] of graders.entries())
-    if (grader.type === 'model')
+    if (grader.type === 'model' || grader.type === 'python')
       throw invalidInput(
         `evaluation.graders[${index}]`,
-        `The grader model asks a model. After the training, use it with POST /v1/evaluations.`,
+        `The grader ${grader.type} ${grader.type === 'model' ? 'asks a model' : 'runs a program'}. After the training, use it with POST /v1/evaluations.`,
       )
 }
 

@@ -34,9 +34,11 @@ const create = (criteria: object, config: object = {}) =>
   })
 
 test('criteria that are not supported are refused by name', async () => {
-  const [status, param, message] = await create({ type: 'python', name: 'p', source: 'pass' })
+  const [status, param, message] = await create({ type: 'java', name: 'p', source: 'pass' })
   assert.deepEqual([status, param], [400, 'testing_criteria[0].type'])
-  assert.match(message, /"python" is not supported: use string_check, text_similarity, score_model, label_model/)
+  assert.match(message, /"java" is not supported: use string_check, text_similarity, score_model, label_model, python/)
+  const [, at, off] = await create({ type: 'python', name: 'p', source: 'pass' })
+  assert.deepEqual([at, /operator has not set ANNEAL_PYTHON_GRADERS/.test(off)], ['testing_criteria[0]', true])
   const similarity = { ...criterion, type: 'text_similarity', evaluation_metric: 'meteor', pass_threshold: 1 }
   const { operation: _operation, ...meteor } = similarity
   assert.match((await create(meteor))[2], /evaluation_metric "meteor" is not supported: use bleu/)

@@ -49,9 +49,9 @@ test('a grader is refused by the part that is wrong', async () => {
     const { error } = json as unknown as { error: { param: string; message: string } }
     return [status, error.param, error.message] as const
   }
-  const [status, param, message] = await refusal({ type: 'python', source: 'def grade(sample, item): return 1' })
+  const [status, param, message] = await refusal({ type: 'java', source: 'x' })
   assert.deepEqual([status, param], [400, 'grader.type'])
-  assert.match(message, /"python" is not supported: use string_check/)
+  assert.match(message, /"java" is not supported: use string_check/)
   assert.ok((await refusal(multi('\ud800')))[2].isWellFormed())
   assert.match((await refusal({}))[2], /^grader\.type is required: string_check, /)
   for (const none of [5, []]) assert.match((await refusal(none as object))[2], /^grader must be an object\.$/)
@@ -73,4 +73,37 @@ test('a grader whose texts are too long with the parts that they name is refused
   const { error } = json as unknown as { error: { param: string; message: string } }
   assert.deepEqual([status, error.param], [400, 'grader'])
   assert.match(error.message, /the texts have more than 2097152 characters together\. Name fewer or shorter parts\./)
+})
+
+const program = { type: 'python', source: 'def grade(sample, item): return 1' }
+
+test('programs are refused at their place while the operator has not set them', async () => {
+  for (const path of ['validate', 'run'])
+    for (const [grader, param] of [
+      [program, 'grader'],
+      [{ ...multi('same + short'), graders: { same, short: program } }, 'grader.graders.short'],
+    ] as const) {
+      const { status, json } = await call(path, { grader, ...(path === 'run' && { model_sample: 'a' }) })
+      const { error } = json as unknown as { error: object }
+      const message = 'This installation runs no Python graders: the operator has not set ANNEAL_PYTHON_GRADERS.'
+      assert.deepEqual([status, error], [400, { ...error, param, message }])
+    }
+})
+
+test('a program is refused for its length and for packages that are not there', async () => {
+  const refusal = async (grader: object) => {
+    const { json } = await call('validate', { grader })
+    return (json as unknown as { error: { message: string } }).error.message
+  }
+  const long = { ...program, source: '#'.repeat(150_000) }
+  assert.match(
+    await refusal({ ...long, source: '#'.repeat(262_145) }),
+    /grader\.source must have at most 262144 characters/,
+  )
+  const two = { ...multi('a + b'), graders: { a: long, b: long } }
+  assert.match(await refusal(two), /must have at most 262144 bytes of Python source together/)
+  assert.match(
+    await refusal({ ...program, image_tag: 'latest' }),
+    /grader\.image_tag must be 20\d\d-\d\d-\d\d: no other/,
+  )
 })

@@ -6,6 +6,7 @@ import type { EvaluationRow } from '../../../src/domain/training-job.ts'
 import { compileGraders } from '../../../src/grading/compile-graders.ts'
 import { defaultGraders } from '../../../src/grading/default-graders.ts'
 import { createGrading, type Grading } from '../../../src/grading/grading-threads.ts'
+import { createPythonGraders, noPythonGraders } from '../../../src/grading/python/python-graders.ts'
 import { invalidInput, ServiceError } from '../../../src/domain/service-error.ts'
 import { readEvaluation } from '../../../src/services/training-jobs/read-evaluation.ts'
 import { createEvaluationScores } from '../../../src/services/training-jobs/score-evaluation.ts'
@@ -18,6 +19,7 @@ const rows: EvaluationRow[] = [
 /** A text is like another with the same first letter, and like no other. */
 const embed = (_accountId: string, texts: string[]) =>
   Promise.resolve(texts.map((text) => [Number(text[0] === 'A'), Number(text[0] !== 'A')]))
+const python = createPythonGraders({ sandbox: noPythonGraders })
 const chooseDefaults: Grading['defaultGraders'] = (_accountId, expected) => Promise.resolve(defaultGraders(expected))
 const noRewards = {
   askOf: () => () => assert.fail('no model judges here'),
@@ -35,7 +37,7 @@ function scoring() {
   }
   const scoresOf = createEvaluationScores({
     ...noRewards,
-    grading: { score, defaultGraders: chooseDefaults, fillChunk },
+    grading: { score, python, defaultGraders: chooseDefaults, fillChunk },
     embed,
     models: {
       keepScores: (model, figures) => {
@@ -99,6 +101,7 @@ test('uses the graders of the job, and scores again after a failure', async () =
   const flaky = createEvaluationScores({
     ...others,
     grading: {
+      python,
       defaultGraders: chooseDefaults,
       fillChunk,
       score: () =>
@@ -162,6 +165,7 @@ test('a failure that a repeat would meet again is not met again', async () => {
     const scoresOf = createEvaluationScores({
       ...others,
       grading: {
+        python,
         defaultGraders: chooseDefaults,
         fillChunk,
         score: () => {
