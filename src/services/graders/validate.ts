@@ -1,4 +1,5 @@
 import type { ItemGrader, Reward } from '../../domain/item-grader.ts'
+import type { PythonProgram } from '../../domain/python-grader.ts'
 import type { Ctx } from '../context.ts'
 import { pinJudges } from '../evaluations/create.ts'
 
@@ -23,9 +24,11 @@ export async function validateGrader({
 /** @param pathOf the place of a grader in the request. @throws ServiceError invalid_input */
 export async function checkPrograms(
   { deps, accountId }: Ctx,
-  graders: readonly ItemGrader[],
+  graders: readonly { type: string }[],
   pathOf: (at: number) => string,
 ): Promise<void> {
-  const programs = graders.flatMap((grader, at) => (grader.type === 'python' ? [{ grader, path: pathOf(at) }] : []))
+  const programs = graders.flatMap((grader, at) => (isProgram(grader) ? [{ grader, path: pathOf(at) }] : []))
   await deps.grading.python.check(accountId, programs)
 }
+
+const isProgram = (grader: { type: string }): grader is PythonProgram & { type: 'python' } => grader.type === 'python'
