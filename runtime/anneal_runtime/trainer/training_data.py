@@ -13,6 +13,7 @@ from anneal_runtime.trainer.batches import RowOrder
 from anneal_runtime.trainer.failures import DataError, RowsRefused
 from anneal_runtime.trainer.held_out import evenly_spaced, rows_wanted
 from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.prompts import Prompt, encode_prompts
 from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
 
@@ -28,6 +29,8 @@ class DataRows:
     max_length: int
     # The judgement of each row, for a method that has judged rows.
     is_good: list[bool] = field(default_factory=list)
+    # The prompt of each row, for a method that samples the answers.
+    prompts: list[Prompt] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -50,27 +53,34 @@ class TrainingData:
 
 
 def load_training_data(
-    path: Path, held_out_path: Path | None, args: TrainingArgs, method: Method, base: LoadedModel, note: Note
+    path: Path,
+    held_out_path: Path | None,
+    args: TrainingArgs,
+    method: Method,
+    base: LoadedModel,
+    note: Note,
+    *,
+    samples: bool = False,
 ) -> TrainingData:
-    """`held_out_path` is None without rows that are not trained on."""
+    """`held_out_path` is None without rows that are not trained on. `samples`: the rows are prompts alone."""
     context = context_length(base.model.config)
     max_length = min(args.max_length, context)
     if max_length < args.max_length:
         note("max_length_cut", f"max_length {args.max_length} was cut to the model's context of {context} tokens.")
     encoder = TextEncoder(base.tokenizer, special_tokens=args.special_tokens)
     overlong = method.overlong(args.overlong)
-    if args.overlong and method.type == "reinforcement":
+    if args.overlong and method.type == "reinforcement" and not samples:
         note("argument_ignored", "overlong has no effect on recorded answers: those that are too long are cut.")
     if _keeps_places(method, overlong):
         order = RowOrder(count_rows(path), args.rows_per_step, args.seed)
         visited = order.visited(args.total_steps(order.steps_per_epoch))
         train = DataRows(encode_rows(path, encoder, max_length, visited, train_on=method["train_on"]), max_length)
     else:
-        train = _all_rows(path, encoder, method, max_length, overlong)
+        train = _all_rows(path, encoder, method, max_length, overlong, samples)
         order = RowOrder(len(train.rows), args.rows_per_step, args.seed, updates_per_batch=method.updates_per_batch)
     total_steps = args.total_steps(order.steps_per_epoch)
     _tell_long_rows(train, context, note)
-    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, overlong, note)
+    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, overlong, note, samples)
     return TrainingData(train, order, total_steps, held_out)
 
 
@@ -79,7 +89,12 @@ def _keeps_places(method: Method, overlong: str) -> bool:
     return method.type == "supervised" and overlong == "cut"
 
 
-def _all_rows(path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str) -> DataRows:
+def _all_rows(
+    path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str, samples: bool
+) -> DataRows:
+    if samples:
+        rows, prompts = encode_prompts(path, encoder, max_length, overlong)
+        return DataRows(rows, max_length, prompts=prompts)
     if method.type == "supervised":
         rows = encode_rows(path, encoder, max_length, overlong=overlong, train_on=method["train_on"])
         return DataRows(rows, max_length)
@@ -115,6 +130,7 @@ def _load_held_out(
     max_length: int,
     overlong: str,
     note: Note,
+    samples: bool,
 ) -> HeldOutRows | None:
     if path is None:
         if args.decides_by_validation:
@@ -123,7 +139,7 @@ def _load_held_out(
     every = args.steps_between_validations(total_steps)
     wanted = rows_wanted(every * args.rows_per_step, args.decides_by_validation)
     try:
-        held_out = load_held_out(path, encoder, method, max_length, overlong, wanted)
+        held_out = load_held_out(path, encoder, method, max_length, overlong, wanted, samples=samples)
     except RowsRefused as error:
         raise RowsRefused(f"Held-out rows: {error}") from error
     except DataError as error:
@@ -134,11 +150,18 @@ def _load_held_out(
 
 
 def load_held_out(
-    path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str, wanted: int
+    path: Path,
+    encoder: TextEncoder,
+    method: Method,
+    max_length: int,
+    overlong: str,
+    wanted: int,
+    *,
+    samples: bool = False,
 ) -> HeldOutRows:
     if _keeps_places(method, overlong):
         used = evenly_spaced(count_rows(path), wanted)
         rows = encode_rows(path, encoder, max_length, set(used), train_on=method["train_on"])
         return HeldOutRows(rows, max_length, used=used)
-    data = _all_rows(path, encoder, method, max_length, overlong)
-    return HeldOutRows(data.rows, max_length, data.is_good, evenly_spaced(len(data.rows), wanted))
+    data = _all_rows(path, encoder, method, max_length, overlong, samples)
+    return HeldOutRows(data.rows, max_length, data.is_good, data.prompts, evenly_spaced(len(data.rows), wanted))
