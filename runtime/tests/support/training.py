@@ -80,7 +80,15 @@ def train(
     training = training or Training(folder)
     where = folder / "held_out" if held_out else None
     plan = Plan(
-        settings, method, Origin("anneal-tiny", "00", "spec"), folder / "train", where, folder, checkpoint, None, rollouts
+        settings,
+        method,
+        Origin("anneal-tiny", "00", "spec"),
+        folder / "train",
+        where,
+        folder,
+        checkpoint,
+        None,
+        rollouts,
     )
     load = load_in_4bit if settings.load_in_4bit else load_causal_lm
     run = prepare_run(plan, base or load(TINY, torch.device("cpu")), training.note)

@@ -80,8 +80,8 @@ def _graders_part(window: Window, graders: list[str]) -> str | None:
     )
     return (
         f'One grader rises while another falls: up to step {window.step} the score of "{up}" went from '
-        f'{rose_from:.3f} to {rose_to:.3f}, and that of "{down}" from {fell_from:.3f} to {fell_to:.3f}. Read the samples, '
-        "and weigh the graders anew if this is not what you want."
+        f'{rose_from:.3f} to {rose_to:.3f}, and that of "{down}" from {fell_from:.3f} to {fell_to:.3f}. Read the '
+        "samples, and weigh the graders anew if this is not what you want."
     )
 
 

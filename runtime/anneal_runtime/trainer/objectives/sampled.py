@@ -17,7 +17,7 @@ from anneal_runtime.trainer.objectives.reference import StartingModel
 from anneal_runtime.trainer.objectives.reinforcement import Reinforcement, ReinforcementStep
 from anneal_runtime.trainer.objectives.reward_news import news_of_rewards
 from anneal_runtime.trainer.rollouts.collect import Collected, Collector, sequence_of
-from anneal_runtime.trainer.rollouts.grade import said
+from anneal_runtime.trainer.rollouts.grade import errors_of, said
 
 if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
@@ -79,23 +79,18 @@ class SampledReinforcement(Reinforcement):
 
     def _count_errors(self, step: int, collected: Collected) -> None:
         """Remembers the first error for the news. Raises GraderFailed when errors leave nothing to learn from."""
-        pairs = zip(collected.samples, collected.rewards, strict=True)
-        errors = [
-            (error, sample)
-            for group, line in pairs
-            for error, sample in zip(line["errors"], group["samples"], strict=True)
-            if error is not None
-        ]
+        errors = errors_of(collected.samples, collected.rewards)
         if errors and "first_error" not in self.memory:
             self.memory["first_error"] = f"Step {step}: {said(*errors[0])}"
         rewards = torch.tensor(self.rows.rewards)
         has_spread = bool((spread(rewards) > 0).any())
-        flat_for = 0 if has_spread or not errors else self.memory.get("steps_without_spread", 0) + 1
+        by_errors = all(any(line["errors"]) for line in collected.rewards)
+        flat_for = 0 if has_spread or not by_errors else self.memory.get("steps_without_spread", 0) + 1
         self.memory["steps_without_spread"] = flat_for
         if flat_for >= MOST_WITHOUT_SPREAD:
             raise GraderFailed(
-                f"In {flat_for} batches of answers in a row, up to step {step}, errors of graders have left no group "
-                f"whose rewards differ. {said(*errors[0])}"
+                f"In {flat_for} batches of answers in a row, up to step {step}, every group of answers has errors of "
+                f"graders, and none has rewards that differ. {said(*errors[0])}"
             )
 
 

@@ -77,15 +77,19 @@ class Grading:
 
 def check_graded(step: int, groups: list[Line], graded: list[Line], on_error: str) -> None:
     """Raises GraderFailed when the job is to end for its grader."""
-    errors = [
+    errors, count = errors_of(groups, graded), sum(len(line["errors"]) for line in graded)
+    if errors and (on_error == "fail" or 2 * len(errors) > count):
+        raise GraderFailed(f"{len(errors)} of {count} samples of step {step} have no score. {said(*errors[0])}")
+
+
+def errors_of(groups: list[Line], graded: list[Line]) -> list[tuple[Line, Line]]:
+    """Each with its sample."""
+    return [
         (error, sample)
         for group, line in zip(groups, graded, strict=True)
         for error, sample in zip(line["errors"], group["samples"], strict=True)
         if error is not None
     ]
-    count = sum(len(line["errors"]) for line in graded)
-    if errors and (on_error == "fail" or 2 * len(errors) > count):
-        raise GraderFailed(f"{len(errors)} of {count} samples of step {step} have no score. {said(*errors[0])}")
 
 
 def said(error: Line, sample: Line) -> str:

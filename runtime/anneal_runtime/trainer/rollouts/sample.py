@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,8 @@ class Sampler:
         # The logits are divided by the temperature before the decoder sees them, so that its scores are those of the
         # distribution that it draws from.
         self._params = SamplingParams(max_tokens, 1.0, top_p, None, (), Extras(logprobs=0))
-        self._most_positions = POSITIONS_AT_ONCE
+        # The most rows that have been found to fit.
+        self._limit = sys.maxsize
 
     @torch.inference_mode()
     def sample(self, asked: list[Asked], pulse: Callable[[], None] = lambda: None) -> list[Sampled]:
@@ -91,7 +93,7 @@ class Sampler:
                     raise
             # Outside of the handler, whose traceback keeps the failed pass alive. Answers that are not done begin anew,
             # from the same streams.
-            self._most_positions //= 2
+            self._limit = self._most_rows(waiting) // 2
             torch.cuda.empty_cache()
         return [found[each.place] for each in asked]
 
@@ -119,7 +121,7 @@ class Sampler:
 
     def _most_rows(self, asked: list[Asked]) -> int:
         longest = max(len(each.prompt) for each in asked) + self._max_tokens
-        return max(self._most_positions // min(longest, self._context), 1)
+        return min(max(POSITIONS_AT_ONCE // min(longest, self._context), 1), len(asked), self._limit)
 
     def _row(self, request: GenerationRequest, number: int, asked: Asked) -> Row:
         params = replace(self._params, seed=asked.place.stream(self._seed))
