@@ -155,7 +155,9 @@ class RunningBatch:
         # Checked before the grammars' masks, which could hide infinities.
         finite = torch.isfinite(logits.amax(dim=-1))
         extended = [index for index, row in enumerate(rows) if row.extras is not None]
-        plain = logits[torch.tensor(extended, device=logits.device)] if extended else logits
+        # As they are before penalties and grammars: a copy, unless no row has either.
+        stay = len(extended) == len(rows) and not any(row.changes_logits for row in rows)
+        plain = logits if stay or not extended else logits[torch.tensor(extended, device=logits.device)]
         if extended:
             change_logits(logits, rows)
         for _ in self._grammars.restrict(logits, rows):

@@ -165,13 +165,13 @@ class _SharedPrompts:
         return self._forward.new_cache()
 
     def feed(self, rows: list[Row], chunks: list[list[int]], cache: RowCache, kept: int) -> torch.Tensor:
-        return self._fed(rows, chunks, cache, kept).float() / self._temperature
+        logits = self._fed(rows, chunks, cache, kept).float()
+        return logits if self._temperature == 1 else logits / self._temperature
 
     def _fed(self, rows: list[Row], chunks: list[list[int]], cache: RowCache, kept: int) -> torch.Tensor:
-        first = {tuple(chunk): number for number, chunk in reversed(list(enumerate(chunks)))}
-        if cache.layers or len(first) == len(chunks):
+        if cache.layers:
             return self._forward.feed(rows, chunks, cache, kept)
-        unique = sorted(first.values())
+        unique = sorted({tuple(chunk): number for number, chunk in enumerate(chunks)}.values())
         line_of = {tuple(chunks[number]): line for line, number in enumerate(unique)}
         lines, read = [line_of[tuple(chunk)] for chunk in chunks], self._forward.new_cache()
         logits = self._forward.feed(
