@@ -23,7 +23,6 @@ from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.losses import BY_TOKEN
-from anneal_runtime.trainer.objectives.make import has_reference
 from anneal_runtime.trainer.pair_order import pair_orders
 from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.served_base import over_served_base
@@ -113,7 +112,7 @@ def _prepare_run(
     held_out = work_dir / assignment.evaluation.name if assignment.has_held_out_rows else None
     checkpoint = _checkpoint(attempt, assignment)
     method = Method.from_json(assignment.method)
-    start = _start(attempt, assignment, None if has_reference(method) else checkpoint)
+    start = _start(attempt, assignment, checkpoint)
     plan = Plan(
         args,
         method,
@@ -122,7 +121,7 @@ def _prepare_run(
         held_out,
         work_dir,
         checkpoint,
-        start or (checkpoint if assignment.start else None),
+        start,
     )
     if method.type == "reinforcement":
         plan = _with_rollouts(plan, attempt, assignment)
@@ -202,9 +201,9 @@ def _checkpoint(attempt: Attempt, assignment: Assignment) -> Path | None:
 
 
 def _start(attempt: Attempt, assignment: Assignment, checkpoint: Path | None) -> Path | None:
-    """The folder of the adapter that the training continues. A checkpoint holds the whole adapter, as it is now."""
+    """The folder of the adapter that the training continues. A checkpoint holds the whole adapter."""
     if not assignment.start or checkpoint is not None:
-        return None
+        return checkpoint if assignment.start else None
     folder = attempt.settings.work_dir / "start"
     fetch(lambda current: current.start, folder, assignment, attempt.claim)
     return folder

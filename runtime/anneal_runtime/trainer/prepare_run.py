@@ -44,7 +44,8 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
     line_tokens = packed_line_tokens(args.packing, model, note)
     forward = ForwardPass(model, line_tokens=line_tokens, temperature=method.temperature)
-    start = StartingModel(model) if has_reference(method) else None
+    is_kept = plan.start is not None and method.runs_reference
+    start = StartingModel(model, is_kept=is_kept) if has_reference(method) else None
     sampling = None if plan.rollouts is None else plan.rollouts.begin(plan, base, model, forward, data, note, ranks)
     objectives = _objectives(method, forward, data, start) if sampling is None else {"train": sampling.objective(start)}
     references = {name: each.reference for name, each in objectives.items() if each.reference is not None}
@@ -57,6 +58,8 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     if plan.checkpoint is not None:
         state = load_checkpoint(plan.checkpoint, model, optimizer, plan.origin.spec_hash)
         load_references(plan.checkpoint, references)
+        if start is not None:
+            start.load(plan.checkpoint)
         if best is not None:
             best.load(plan.checkpoint)
         log(f"Resuming after step {state.step}")
@@ -90,7 +93,9 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     elif data.held_out is not None:
         held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks)
     validation = Validation(args, data.total_steps, state, objective, held_out=held_out, best=best, note=note)
-    return TrainingRun(plan, data, model, optimizer, learning_rate, step, validation, best, references, state, ranks)
+    return TrainingRun(
+        plan, data, model, optimizer, learning_rate, step, validation, best, references, start, state, ranks
+    )
 
 
 def _objectives(

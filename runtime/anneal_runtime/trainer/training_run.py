@@ -19,7 +19,7 @@ from anneal_runtime.trainer.checkpoint import RunState, save_checkpoint
 from anneal_runtime.trainer.failures import Diverged, EndsBetweenSteps
 from anneal_runtime.trainer.held_out import Validated
 from anneal_runtime.trainer.method import Method
-from anneal_runtime.trainer.objectives.reference import ReferenceLogps, save_references
+from anneal_runtime.trainer.objectives.reference import ReferenceLogps, StartingModel, save_references
 from anneal_runtime.trainer.reporter import ProgressClock, Reporter
 from anneal_runtime.trainer.step import OptimizerStep, StepOutcome, flops_per_token
 from anneal_runtime.trainer.termination import GRACE_S, Termination
@@ -72,6 +72,8 @@ class TrainingRun:
     validation: Validation
     best: BestAdapter | None
     references: dict[str, ReferenceLogps]
+    # None where the method compares with none.
+    start: StartingModel | None
     state: RunState
     ranks: Ranks | None
 
@@ -204,6 +206,8 @@ class TrainingRun:
         try:
             save_checkpoint(folder, self.model, self.optimizer, state, self.plan.origin)
             save_references(folder, self.references)
+            if self.start is not None:
+                self.start.save(folder)
             if self.best is not None:
                 self.best.save(folder)
         except CANNOT_WRITE as error:

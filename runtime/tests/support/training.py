@@ -64,6 +64,7 @@ def train(
     held_out: Rows | None,
     *,
     checkpoint: Path | None = None,
+    start: Path | None = None,
     base: LoadedModel | None = None,
     method: Method = SUPERVISED,
     rollouts: RolloutPlan | None = None,
@@ -87,7 +88,8 @@ def train(
         where,
         folder,
         checkpoint,
-        None,
+        # As a job does: a checkpoint holds the whole adapter.
+        checkpoint if start and checkpoint else start,
         rollouts,
     )
     load = load_in_4bit if settings.load_in_4bit else load_causal_lm
