@@ -142,7 +142,7 @@ def run_ours(
     model.train()
     optimizer = make_optimizer(args, list(trainable(model).values()), print)
     learning_rate = learning_rate_schedule(args, optimizer, args.max_steps)
-    budget = default_token_budget(rows, args.batch_size, device)
+    budget = default_token_budget(rows.longest(), args.batch_size, device)
     objective = Supervised(ForwardPass(model, line_tokens=packed_line_tokens(packing, model, print)), rows)
     step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm)
     order, tokens = RowOrder(len(rows), args.rows_per_step, args.seed), 0

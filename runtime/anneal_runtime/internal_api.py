@@ -61,6 +61,9 @@ class InternalApi:
     def commit_artifact(self, artifact_id: str) -> None:
         self.call("commit_artifact", {}, artifact_id=artifact_id)
 
+    def grade(self, step: int, split: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
+        return self.call("grade", {"step": step, "split": split, "samples": samples})
+
     def report_evaluation(self, split: str, results: list[dict[str, Any]]) -> None:
         self.call("evaluation", {"split": split, "results": results})
 

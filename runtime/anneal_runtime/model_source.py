@@ -19,7 +19,13 @@ from anneal_runtime.transfer import sha256_of
 
 if TYPE_CHECKING:
     import torch
-    from transformers import BitsAndBytesConfig, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import (
+        BitsAndBytesConfig,
+        GenerationConfig,
+        PretrainedConfig,
+        PreTrainedModel,
+        PreTrainedTokenizerBase,
+    )
 
 # Waits out a hub's outage, yet tells the user within the hour that this network does not reach the hub.
 HUB_AWAY = RetryPolicy(give_up_after_s=1800.0)
@@ -260,3 +266,10 @@ def _is_hub_away(error: BaseException | None) -> bool:
 
 def first_line(error: BaseException) -> str:
     return (str(error).strip() or error.__class__.__name__).splitlines()[0]
+
+
+def end_tokens(config: GenerationConfig | None, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The tokens that end an answer."""
+    configured = config.eos_token_id if config is not None else None
+    ends = configured if isinstance(configured, list) else [configured]
+    return sorted({token for token in [*ends, tokenizer.eos_token_id] if token is not None})

@@ -171,12 +171,12 @@ def _is_within(encoder: TextEncoder, tokens: list[int], prompt: list[int], answe
 def _pair(encoder: TextEncoder, prompt: list[int], answer: list[int], max_length: int) -> EncodedRow:
     is_long = len(prompt) + len(answer) > max_length
     return EncodedRow(
-        [joined(_fitting(encoder, prompt, len(answer), max_length), answer, max_length)],
+        [joined(fitting(encoder, prompt, len(answer), max_length), answer, max_length)],
         [is_long],
     )
 
 
-def _fitting(encoder: TextEncoder, prompt: list[int], answer_length: int, max_length: int) -> list[int]:
+def fitting(encoder: TextEncoder, prompt: list[int], answer_length: int, max_length: int) -> list[int]:
     """Too long beside its answer: the prompt keeps its end (and start token), and at least half of `max_length`."""
     room = max(max_length - answer_length, min(len(prompt), max_length // 2), 1)
     if len(prompt) <= room:
@@ -223,16 +223,20 @@ def encode_answers(
     """
     answers = iter(encoder.answers([_said_by(encoder, answer) for row in rows for answer in row.answers]))
     encoded = []
-    prompts = _prompts(encoder, rows, lambda row: encoder.prompt(row.input))
-    for row, prompt in zip(rows, prompts, strict=True):
+    for row, prompt in zip(rows, answer_prompts(encoder, rows), strict=True):
         said = [next(answers) for _ in row.answers]
         longest = max(map(len, said), default=0)
-        fitting = _fitting(encoder, prompt, longest, max_length)
-        sequences = [joined(fitting, answer, max_length) for answer in said]
+        kept = fitting(encoder, prompt, longest, max_length)
+        sequences = [joined(kept, answer, max_length) for answer in said]
         if learns_chosen_prompt:
             sequences[0] = labelled(sequences[0][0], 1)
         encoded.append(EncodedRow(sequences, [len(prompt) + longest > max_length] * len(said)))
     return encoded
+
+
+def answer_prompts(encoder: TextEncoder, rows: list[AnswerRow]) -> list[list[int]]:
+    """The tokens before the answers of each row. Raises ChatRefused."""
+    return _prompts(encoder, rows, lambda row: encoder.prompt(row.input))
 
 
 def _said_by(encoder: TextEncoder, answer: Answer) -> str:

@@ -6,6 +6,7 @@ formats (src/domain/tools/call-format.ts), so training, prompts and answers agre
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
@@ -147,6 +148,23 @@ def said(form: CallFormat, message: Message) -> str:
     ]
     text = message["content"]
     return f"{text}{chr(10) if text else ''}{form.opening}{form.between.join(written)}{form.closing}"
+
+
+def read_calls(tokenizer: PreTrainedTokenizerBase, answer: str) -> tuple[str, list[Message]]:
+    """The text before the calls of an answer, and the calls that are whole. Without any, all of it is text."""
+    form, _ = call_format(tokenizer)
+    start, calls = answer.find(form.trigger), list[Message]()
+    if start < 0 or (form is LLAMA3 and start > 0):
+        return answer, []
+    head, at = re.compile(rf'\{{"name": "([\w-]+)", "{form.arguments_key}": (?=\{{)'), start
+    while (found := head.search(answer, at)) is not None:
+        try:
+            _, at = json.JSONDecoder().raw_decode(answer, found.end())
+        except ValueError:
+            break
+        function = {"name": found.group(1), "arguments": answer[found.end() : at]}
+        calls.append({"id": f"call_{len(calls)}", "type": "function", "function": function})
+    return (answer[:start], calls) if calls else (answer, [])
 
 
 def _with_objects(message: Message) -> Message:

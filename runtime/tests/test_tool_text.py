@@ -49,6 +49,32 @@ def test_a_call_is_written_in_the_format(form: tool_text.CallFormat, text: str) 
     assert tool_text.said(form, message) == text.replace("ARGS", '{"item":"lamp","at":[1]}')
 
 
+@pytest.mark.parametrize(
+    ("template", "text", "spoken", "names"),
+    [
+        ("tools <tool_call>", 'Wait.<tool_call>\n{"name": "a", "arguments": {"x": "}"}}\n</tool_call>', "Wait.", ["a"]),
+        (
+            "tools [TOOL_CALLS]",
+            '[TOOL_CALLS][{"name": "a", "arguments": {}}, {"name": "b", "arguments": {}}]',
+            "",
+            "ab",
+        ),
+        ("tools <|python_tag|>", '{"name": "a", "parameters": {}}; {"name": "b", "parameters": {}}', "", "ab"),
+        ("tools <|python_tag|>", 'I say {"name": "a", "parameters": {}}', 'I say {"name": "a", "parameters": {}}', ""),
+        # A call that was cut off, or is none.
+        (None, '<tool_call>\n{"name": "a", "arguments": {"x"', '<tool_call>\n{"name": "a", "arguments": {"x"', ""),
+        (None, "<tool_call> none", "<tool_call> none", ""),
+    ],
+)
+def test_calls_are_read_from_an_answer(
+    tokenizer: PreTrainedTokenizerBase, template: str | None, text: str, spoken: str, names: str
+) -> None:
+    tokenizer.chat_template = template
+    said, calls = tool_text.read_calls(tokenizer, text)
+    assert said == spoken and [call["function"]["name"] for call in calls] == list(names)
+    assert all(json.loads(call["function"]["arguments"]) in ({}, {"x": "}"}) for call in calls)
+
+
 @pytest.fixture
 def tokenizer() -> PreTrainedTokenizerBase:
     return cast(PreTrainedTokenizerBase, AutoTokenizer.from_pretrained(REPOSITORY / "models/anneal-tiny"))

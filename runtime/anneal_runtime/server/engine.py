@@ -145,7 +145,7 @@ def _generating(spec: ServerSpec, folder: Path, parts: Parts, metrics: EngineMet
     from anneal_runtime.server.decoding.scheduler import Scheduler
 
     tokenizer, vocabulary_size = parts.tokenizer, parts.forward.vocabulary_size
-    end_tokens = _end_tokens(parts.generation_config, tokenizer)
+    end_tokens = model_source.end_tokens(parts.generation_config, tokenizer)
     vocabulary = Vocabulary(tokenizer, frozenset(end_tokens), vocabulary_size)
     grammars = Grammars(
         tokenizer, vocabulary_size, end_tokens, count=lambda result: metrics.grammars.labels(result).inc()
@@ -202,9 +202,3 @@ def _embedder_folder(source: dict[str, Any], models_dir: Path, tell: Callable[[s
     if found is None or found.origin is None:
         raise model_source.ModelUnavailable(f"The package {source['package']} is not installed.")
     return Path(found.origin).parent / "model"
-
-
-def _end_tokens(config: GenerationConfig | None, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    configured = config.eos_token_id if config is not None else None
-    ends = configured if isinstance(configured, list) else [configured]
-    return sorted({token for token in [*ends, tokenizer.eos_token_id] if token is not None})

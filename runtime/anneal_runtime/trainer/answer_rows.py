@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from anneal_runtime.row_sequences import NOT_LEARNED, AnswerRow, Row, Sequence, encode_answers
 from anneal_runtime.tokenization import TextEncoder
+from anneal_runtime.tool_text import Message
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.rows import ROWS_AT_ONCE, EncodedRows, chats_of_data, read_lines, read_rows
 
@@ -22,13 +24,31 @@ def rows_to_ask(path: Path, method: Method) -> Iterator[Row]:
     """The rows of an evaluation, with the answers that are wanted: a bad answer is none."""
     if method.type == "supervised":
         return read_rows(path)
+    if method.type == "reinforcement":
+        return read_lines(path, _asked_alone)
     return (_asked(row) for row in read_answer_rows(path) if row.is_good is not False)
+
+
+def items_of(path: Path) -> Iterator[dict[str, Any]]:
+    """What the graders read of each prompt."""
+    return read_lines(path, lambda raw: dict(raw["item"]))
+
+
+def _asked_alone(raw: dict[str, Any]) -> Row:
+    messages = list(raw.get("messages", []))
+    return Row(
+        _read_text("" if messages else str(raw["input"]), messages), "", messages, tools=list(raw.get("tools") or [])
+    )
+
+
+def _read_text(text: str, messages: list[Message]) -> str:
+    return text or "\n".join(f"{said['role']}: {said['content']}" for said in messages)
 
 
 def _asked(row: AnswerRow) -> Row:
     wanted = row.answers[0]
     message = {"role": "assistant", "content": wanted} if isinstance(wanted, str) else wanted
-    text = row.input or "\n".join(f"{said['role']}: {said['content']}" for said in row.messages)
+    text = _read_text(row.input, row.messages)
     calling = message if message.get("tool_calls") else None
     return Row(text, str(message["content"]), row.messages, [], calling, row.tools)
 

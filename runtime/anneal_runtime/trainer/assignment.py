@@ -26,7 +26,7 @@ class BaseModel:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A committed checkpoint or model."""
+    """A committed checkpoint or model, or rollouts of a step."""
 
     step: int
     files: list[RemoteFile]
@@ -58,6 +58,10 @@ class Assignment:
     evaluation_system: str | None
     checkpoint: Artifact | None
     model: Artifact | None
+    # Committed answers and rewards of reinforcement that the attempt may need.
+    rollouts: list[Artifact]
+    # The names of the graders of reinforcement.
+    graders: list[str]
     # The adapter of the tuned model that the training begins from; empty when it begins from the base.
     start: list[RemoteFile]
 
@@ -69,6 +73,9 @@ class Assignment:
     @property
     def trains_in_4bit(self) -> bool:
         return self.mode != "evaluate" and bool(self.args.get("load_in_4bit"))
+
+    def rollout_files(self, step: int, name: str) -> list[RemoteFile]:
+        return [file for each in self.rollouts if each.step == step for file in each.files if file.name == name]
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Assignment":
@@ -95,7 +102,9 @@ class Assignment:
             evaluation_system=asked.get("system"),
             checkpoint=_artifact(raw["checkpoint"]),
             model=_artifact(raw["model"]),
-            start=[RemoteFile.from_json(file) for file in raw.get("start", {"files": []})["files"]],
+            rollouts=[Artifact(each["step"], _files(each)) for each in raw.get("rollouts", [])],
+            graders=raw.get("grader", {"names": []})["names"],
+            start=_files(raw.get("start", {"files": []})),
         )
 
 
@@ -138,4 +147,8 @@ def _lines(raw: dict[str, Any], name: str) -> list[RemoteFile]:
 def _artifact(raw: dict[str, Any] | None) -> Artifact | None:
     if raw is None:
         return None
-    return Artifact(raw["step"], [RemoteFile.from_json(file) for file in raw["files"]])
+    return Artifact(raw["step"], _files(raw))
+
+
+def _files(raw: dict[str, Any]) -> list[RemoteFile]:
+    return [RemoteFile.from_json(file) for file in raw["files"]]

@@ -43,6 +43,8 @@ class RunState:
     # Loss, gradient norm and series of the newest step, if its validation is still due.
     unreported: tuple[float, ...] | None = None
     trend: Trend = field(default_factory=Trend)
+    # The objective's.
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 def save_checkpoint(
@@ -55,6 +57,8 @@ def save_checkpoint(
     counters = {**asdict(state), "trend": state.trend.to_json()}
     if not state.recomputes:
         del counters["recomputes"]  # Older trainers do not know the name.
+    if not state.memory:
+        del counters["memory"]
     document = {"spec_hash": origin.spec_hash, **counters, "optimizer_scalars": scalars}
     (folder / STATE_FILE).write_text(json.dumps(document))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from typing import TypeVar, cast
 
@@ -19,13 +20,19 @@ from torch._C._distributed_c10d import PrefixStore, Store
 from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.settings import Placement
 from anneal_runtime.trainer.batches import deal_rows
-from anneal_runtime.trainer.failures import PeerLost
+from anneal_runtime.trainer.failures import PeerLost, Stopped
 
 # One process may fetch a large base while another has it.
 LOADING_TIMEOUT = timedelta(hours=2)
 PAUSE_S = 0.001
 # A process that is asked to stop waits no longer than this for another that may be gone: it has a checkpoint to save.
 STOP_PATIENCE_S = 5.0
+
+
+# The others wait for work of rank 0 alone, with a sign of life each few seconds.
+PULSE_S = 2.0
+
+T = TypeVar("T")
 
 
 class Ranks:
@@ -104,6 +111,31 @@ class Ranks:
         self.stop_agreed = stops > 0
         return total
 
+    def tell(self, text: str, source: int) -> str:
+        """The text of the rank `source`."""
+        content = text.encode() if self.rank == source else b""
+        (length,) = self.sum_of([float(len(content))])
+        letters = torch.zeros(int(length), dtype=torch.uint8, device=self._device)
+        if content:
+            letters[:] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+        self._sum(letters, self._group, self._peer_timeout_s)
+        return bytes(letters.cpu().numpy()).decode()
+
+    def awaiting(self, work: Callable[[], T]) -> T | None:
+        """Rank 0 does the work, which may take longer than a step, while the others wait; they get None."""
+        if self.rank > 0:
+            while (state := self.sum_of([0.0])[0]) == 0:
+                pass
+            if state > 1:
+                raise Stopped() if self.stop_agreed else PeerLost("Another process of this run has ended it.")
+            return None
+        with ThreadPoolExecutor(1) as pool:
+            working = pool.submit(work)
+            while not wait([working], PULSE_S).done:
+                self.sum_of([0.0])
+        self.sum_of([1.0 if working.exception() is None else 2.0])
+        return working.result()
+
     def _sum(self, tensor: torch.Tensor, group: dist.ProcessGroup | None, timeout_s: float) -> None:
         """Polls in short waits: Python handles no signal during a long one."""
         work = _raising_peer_lost(lambda: dist.all_reduce(tensor, group=group, async_op=True))
@@ -117,9 +149,6 @@ class Ranks:
                 raise PeerLost(f"Another process of this run has not answered for {now - since:.0f} s.")
             time.sleep(PAUSE_S)
         _raising_peer_lost(work.wait)
-
-
-T = TypeVar("T")
 
 
 def _raising_peer_lost(call: Callable[[], T]) -> T:

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 @torch.inference_mode()
 def evaluate(
-    model: PeftModel, encoder: TextEncoder, rows: list[Row], max_tokens: int | None = None
+    model: PeftModel, encoder: TextEncoder, rows: list[Row], max_tokens: int | None = None, *, is_open: bool = False
 ) -> list[dict[str, Any]]:
-    """Each row as `{"input", "expected", "tuned", "base"}`, in order."""
+    """Each row as `{"input", "expected", "tuned", "base"}`, in order. With `is_open` `max_tokens` alone bounds the
+    length, not the expected answers.
+    """
     model.eval()
     context = context_length(model.get_base_model().config)
     tokenizer, prompts = encoder.tokenizer, _prompts(encoder, rows)
     expected = encoder.answers([row.answer(encoder) for row in rows])
-    most_new = min(new_token_limit(prompts, expected, context), max_tokens or context)
+    expected_tokens = [[0] * context] if is_open else expected
+    most_new = min(new_token_limit(prompts, expected_tokens, context), max_tokens or context)
     prompts = [_fitting(ids, tokenizer, context - most_new) for ids in prompts]
     answers: dict[str, list[str]] = {}
     for side in ("tuned", "base"):

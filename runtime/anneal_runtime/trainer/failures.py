@@ -25,7 +25,27 @@ class EvaluationFailed(Exception):
     """The model is saved, its evaluation is not: Anneal tries that again alone."""
 
 
-class PeerLost(Exception):
+class EndsBetweenSteps(Exception):
+    """The attempt ends before its next step, and saves the steps before it."""
+
+
+class Stopped(EndsBetweenSteps):
+    """By SIGTERM, while answers are sampled or graded."""
+
+
+class GraderAway(EndsBetweenSteps):
+    """Nothing but graders was waited for. The next attempt goes on with them."""
+
+
+class GraderFailed(EndsBetweenSteps):
+    """The rewards say too little to learn from."""
+
+
+class RolloutsLost(Exception):
+    """The run needs answers that were committed, and finds none or others."""
+
+
+class PeerLost(EndsBetweenSteps):
     """Another process of the run is gone, or silent for too long. Nothing is wrong with this one."""
 
     @classmethod
@@ -43,6 +63,10 @@ CAUSES: dict[type[Exception], str] = {
     Diverged: "code_error",
     ContractBroken: "code_error",
     EvaluationFailed: "evaluation_error",
+    Stopped: "killed",
+    GraderAway: "grader_away",
+    GraderFailed: "grader_failed",
+    RolloutsLost: "code_error",
 }
 
 
@@ -50,7 +74,7 @@ def report(api: InternalApi, error: BaseException) -> int:
     """Tells Anneal and the log why; the exit code."""
     cause, code, message = explain(error)
     log(message)
-    if code in (exit_codes.FENCED, exit_codes.UNSUPPORTED_RUNTIME, exit_codes.PEER_LOST):
+    if code in (exit_codes.FENCED, exit_codes.UNSUPPORTED_RUNTIME, exit_codes.PEER_LOST, exit_codes.TERMINATED):
         return code
     if code == exit_codes.CODE_ERROR:
         traceback.print_exception(error)

@@ -53,9 +53,11 @@ class TokenLogps:
 
 
 class ForwardPass:
-    def __init__(self, model: PeftModel, *, line_tokens: int | None = None) -> None:
-        """`line_tokens`: sequences are packed, at most so many tokens end to end (packing.py); None pads them."""
-        self._model, self._line_tokens = model, line_tokens
+    def __init__(self, model: PeftModel, *, line_tokens: int | None = None, temperature: float = 1.0) -> None:
+        """`line_tokens`: sequences are packed, at most so many tokens end to end (packing.py); None pads them.
+        `temperature` divides the logits of log-probabilities, for answers that were sampled with it.
+        """
+        self._model, self._line_tokens, self._temperature = model, line_tokens, temperature
         self.device = next(model.parameters()).device
         self._overhead_tokens = overhead_tokens(model, self.device)
         self._head = _SelectedPositions(model)
@@ -108,7 +110,10 @@ class ForwardPass:
 
     def token_logps(self, rows: EncodedRows, sequences: list[int]) -> TokenLogps:
         batch = self.collate(rows, sequences)
-        logps = -cross_entropy(self.logits(batch), batch.targets, reduction="none")
+        logits = self.logits(batch)
+        if self._temperature != 1:
+            logits = logits / self._temperature
+        logps = -cross_entropy(logits, batch.targets, reduction="none")
         values = logps.new_zeros(batch.shape).view(-1).index_copy(0, batch.cells, logps)
         is_learned = torch.zeros_like(values, dtype=torch.bool).index_fill(0, batch.cells, True)
         return TokenLogps(values.view(batch.shape), is_learned.view(batch.shape))
@@ -184,6 +189,6 @@ def overhead_tokens(model: torch.nn.Module, device: torch.device) -> int:
     return min(max(tokens, LEAST_GPU_OVERHEAD_TOKENS), MOST_GPU_OVERHEAD_TOKENS)
 
 
-def default_token_budget(rows: EncodedRows, batch_size: int, device: torch.device) -> int:
+def default_token_budget(longest: int, batch_size: int, device: torch.device) -> int:
     """Never more than a batch of the longest sequences would take, which the caller declared to fit by `batch_size`."""
-    return max(batch_size * rows.longest(), COMFORTABLE_TOKENS[device.type])
+    return max(batch_size * longest, COMFORTABLE_TOKENS[device.type])

@@ -30,14 +30,16 @@ SHARE_OF_TRAINED_ROWS = 0.2
 
 @dataclass(frozen=True)
 class Validated:
-    """The objective's loss and series over `row_count` held-out rows. With several data sets the figures are means over
-    the sets by their weights, and `by_set` has the loss of each.
+    """The objective's loss and series over `row_count` held-out rows; None for an objective that has no loss there.
+    With several data sets the figures are means over the sets by their weights, and `by_set` has the loss of each.
+    `figures` are for news only.
     """
 
-    loss: float
+    loss: float | None
     series: dict[str, float]
     row_count: int
     by_set: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, float] = field(default_factory=dict)
 
 
 def rows_wanted(rows_trained_between: int, is_decisive: bool) -> int:
@@ -109,7 +111,9 @@ class HeldOut:
         rank, size = (0, 1) if self._ranks is None else (self._ranks.rank, self._ranks.world_size)
         step = self._objective.step(rows, self._ranks)
         # The same on every rank: the budget depends on nothing that a rank meets while it trains.
-        groups = self._objective.microbatches(step.units, default_token_budget(self._objective.rows, 1, self._device))
+        groups = self._objective.microbatches(
+            step.units, default_token_budget(self._objective.rows.longest(), 1, self._device)
+        )
         totals = [0.0] * (1 + len(self._objective.summed))
         for first in range(0, len(groups), size):
             mine = groups[first + rank : first + rank + 1]

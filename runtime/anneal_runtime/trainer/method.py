@@ -42,6 +42,16 @@ class Method:
         return asked or ("cut" if self.type == "supervised" else "drop")
 
     @property
+    def runs_reference(self) -> bool:
+        """Whether steps run the model that the job began with, where they compare with it. Others know its figures."""
+        return self.type in ("kto", "reinforcement")
+
+    @property
+    def temperature(self) -> float:
+        """Of the answers that the model samples."""
+        return float(self.hyperparameters.get("temperature", 1.0))
+
+    @property
     def updates_per_batch(self) -> int:
         """Steps in a row that see the same rows."""
         return int(self.hyperparameters.get("num_iterations", 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,11 +14,12 @@ from anneal_runtime.model_source import LoadedModel, check_weights, choose_devic
 from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
-from anneal_runtime.trainer.answer_rows import read_answer_rows, rows_to_ask
+from anneal_runtime.trainer.answer_rows import items_of, read_answer_rows, rows_to_ask
 from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import TRAIN_FILE, Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
+from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.losses import BY_TOKEN
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from peft import PeftModel
 
 REPORT_GRACE_S = 2.0
+# A claim lists the rollouts of so many steps.
+MOST_STEPS_TO_REPLAY = 200
 UNTIL_THERE_IS_ROOM = RetryPolicy(give_up_after_s=600.0)
 
 
@@ -109,10 +113,11 @@ def _prepare_run(
         raise ValueError(f"finetuning_type {args.finetuning_type} is not offered yet: jobs train an adapter (lora).")
     held_out = work_dir / assignment.evaluation.name if assignment.has_held_out_rows else None
     checkpoint = _checkpoint(attempt, assignment)
+    method = Method.from_json(assignment.method)
     start = _start(attempt, assignment, checkpoint)
     plan = Plan(
         args,
-        Method.from_json(assignment.method),
+        method,
         origin,
         work_dir / TRAIN_FILE,
         held_out,
@@ -121,7 +126,24 @@ def _prepare_run(
         start,
         assignment.sources,
     )
+    if method.type == "reinforcement":
+        plan = _with_rollouts(plan, attempt, assignment)
     return prepare_run(plan, loaded, note, attempt.ranks)
+
+
+def _with_rollouts(plan: Plan, attempt: Attempt, assignment: Assignment) -> Plan:
+    from anneal_runtime.trainer.rollouts.prepare import RolloutPlan
+    from anneal_runtime.trainer.rollouts.record import JobRecord
+
+    asked = (assignment.method or {}).get("reinforcement", {})
+    form, place = (asked.get("response_format") or {}).get("type", "text"), plan.method["rollouts"]
+    if form != "text":
+        raise DataError(f"response_format {form} is not offered yet: answers are sampled as free text.")
+    if place != "inline":
+        raise DataError(f"rollouts {place} is not offered yet: answers are sampled inline, by the trainer.")
+    record = JobRecord(attempt.api, attempt.settings.work_dir, assignment, attempt.claim)
+    args = replace(plan.args, save_steps=min(plan.args.save_steps, MOST_STEPS_TO_REPLAY))
+    return replace(plan, args=args, rollouts=RolloutPlan(record, attempt.api, assignment.graders))
 
 
 def _silently(_code: str, _message: str) -> None:
@@ -144,9 +166,15 @@ def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, l
     if assignment.evaluation_as_chat:
         rows = [row.as_chat(assignment.evaluation_system) for row in rows]
     encoder = TextEncoder(loaded.tokenizer, special_tokens=assignment.args["special_tokens"])
-    results = evaluate(model, encoder, rows, assignment.evaluation_max_tokens)
-    exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)
-    log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")
+    is_sampled = method.type == "reinforcement"
+    most_tokens = assignment.evaluation_max_tokens or (method["max_completion_tokens"] if is_sampled else None)
+    results = evaluate(model, encoder, rows, most_tokens, is_open=is_sampled)
+    if is_sampled:
+        # There is no answer to expect. The service has the graders score both, by the row's item.
+        results = [{**result, "item": item} for result, item in zip(results, items_of(path), strict=False)]
+    else:
+        exact = sum(result["tuned"].strip() == result["expected"].strip() for result in results)
+        log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")
     if method.type == "dpo":
         _add_orders(results, path, method, model, encoder)
     # The phase must arrive before the result that belongs to it.

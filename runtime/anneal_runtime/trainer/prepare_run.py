@@ -23,7 +23,7 @@ from anneal_runtime.trainer.step import OptimizerStep
 from anneal_runtime.trainer.training_args import Note, TrainingArgs, learning_rate_schedule, make_optimizer
 from anneal_runtime.trainer.training_data import TrainingData, load_training_data
 from anneal_runtime.trainer.training_run import Plan, TrainingRun
-from anneal_runtime.trainer.validation import Validation
+from anneal_runtime.trainer.validation import Measures, Validation
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -34,15 +34,21 @@ if TYPE_CHECKING:
 def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None = None) -> TrainingRun:
     """Encodes the rows, makes the adapter and its optimizer, and goes back to the checkpoint, if the plan has one."""
     args, method = plan.args, plan.method
-    data = load_training_data(plan.data, plan.held_out, args, method, base, note, plan.sources)
+    samples = plan.rollouts is not None
+    data = load_training_data(plan.data, plan.held_out, args, method, base, note, plan.sources, samples=samples)
     model = _model_to_train(plan, base, note)
     parameters = list(trainable(model).values())
     optimizer = make_optimizer(args, parameters, note)
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
-    forward = ForwardPass(model, line_tokens=packed_line_tokens(args.packing, model, note))
-    objectives = _objectives(method, forward, data, model)
+    line_tokens = packed_line_tokens(args.packing, model, note)
+    forward = ForwardPass(model, line_tokens=line_tokens, temperature=method.temperature)
+    is_kept = plan.start is not None and method.runs_reference
+    start = StartingModel(model, is_kept=is_kept) if has_reference(method) else None
+    sampling = None if plan.rollouts is None else plan.rollouts.begin(plan, base, model, forward, data, note, ranks)
+    objectives = _objectives(method, forward, data, start) if sampling is None else {"train": sampling.objective(start)}
     references = {name: each.reference for name, each in objectives.items() if each.reference is not None}
-    state = RunState(token_budget=default_token_budget(data.rows, args.batch_size, forward.device))
+    longest = data.rows.longest() + (int(method["max_completion_tokens"]) if samples else 0)
+    state = RunState(token_budget=default_token_budget(longest, args.batch_size, forward.device))
     keeps_best = data.held_out is not None and args.keep == "best" and (ranks is None or ranks.rank == 0)
     best = BestAdapter(model) if keeps_best else None
     # Dropout starts from the seed, however many numbers the adapter's making took.
@@ -50,6 +56,8 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     if plan.checkpoint is not None:
         state = load_checkpoint(plan.checkpoint, model, optimizer, plan.origin.spec_hash)
         load_references(plan.checkpoint, references)
+        if start is not None:
+            start.load(plan.checkpoint)
         if best is not None:
             best.load(plan.checkpoint)
         log(f"Resuming after step {state.step}")
@@ -66,6 +74,7 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
             f"The model at the start has scored the answers of {len(data.visited)} rows to compare with.",
         )
     objective, budget = objectives["train"], state.token_budget
+    objective.memory = state.memory
     if plan.checkpoint is None:
         for code, message in objective.news_of_rows():
             note(code, message)
@@ -77,11 +86,15 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
         ranks=ranks,
         recomputation=Recomputation(model, args.gradient_checkpointing, state.recomputes, note),
     )
-    held_out = None
-    if data.held_out is not None:
+    held_out: Measures | None = None
+    if sampling is not None:
+        held_out = sampling.held_out(lambda: state.step)
+    elif data.held_out is not None:
         held_out = HeldOut(model, objectives["held_out"], data.held_out.used, ranks, data.held_out.parts)
     validation = Validation(args, data.total_steps, state, objective, held_out=held_out, best=best, note=note)
-    return TrainingRun(plan, data, model, optimizer, learning_rate, step, validation, best, references, state, ranks)
+    return TrainingRun(
+        plan, data, model, optimizer, learning_rate, step, validation, best, references, start, state, ranks
+    )
 
 
 def _model_to_train(plan: Plan, base: LoadedModel, note: Note) -> PeftModel:
@@ -93,8 +106,9 @@ def _model_to_train(plan: Plan, base: LoadedModel, note: Note) -> PeftModel:
     return continue_adapter(base.model, plan.start, plan.args)
 
 
-def _objectives(method: Method, forward: ForwardPass, data: TrainingData, model: PeftModel) -> dict[str, Objective]:
-    start = StartingModel(model) if has_reference(method) else None
+def _objectives(
+    method: Method, forward: ForwardPass, data: TrainingData, start: StartingModel | None
+) -> dict[str, Objective]:
     objectives = {"train": make_objective(method, forward, data.train, start)}
     if data.held_out is not None:
         objectives["held_out"] = make_objective(method, forward, data.held_out, start)

@@ -24,12 +24,16 @@ MOST_SEQUENCES = 64
 
 def over_served_base(run: TrainingRun, quantised: LoadedModel, adapter: Path, note: Note) -> PeftModel:
     """The saved adapter over the base in its own number format. Notes what that changes. Ends the run's own model."""
-    rows = (run.data.held_out or run.data.train).rows
+    # Prompts have no answers: those that were sampled last stand for them.
+    is_sampled = run.plan.rollouts is not None
+    rows = run.optimizer_step.objective.rows if is_sampled else (run.data.held_out or run.data.train).rows
     sequences = evenly_spaced(rows.sequence_count, MOST_SEQUENCES)
-    trained = _mean_loss(run.model, rows, sequences)
+    trained = _mean_loss(run.model, rows, sequences) if sequences else 0.0
     device = next(run.model.parameters()).device
     _free(run.model)
     model = load_adapter(load_causal_lm(quantised.folder, device).model, adapter)
+    if not sequences:
+        return model
     note(
         "served_base_differs",
         f"The training had its base in 4 bits. On {len(sequences)} rows the tuned model's loss is {trained:.4f} there, "

@@ -14,6 +14,7 @@ from anneal_runtime.trainer.failures import DataError, RowsRefused
 from anneal_runtime.trainer.held_out import HeldOutPart, evenly_spaced, held_out_parts, rows_wanted
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.mixed_order import MixedOrder, Sources
+from anneal_runtime.trainer.prompts import Prompt, encode_prompts
 from anneal_runtime.trainer.rows import EncodedRows, count_rows, encode_rows, read_sources
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
 
@@ -29,6 +30,8 @@ class DataRows:
     max_length: int
     # The judgement of each row, for a method that has judged rows.
     is_good: list[bool] = field(default_factory=list)
+    # The prompt of each row, for a method that samples the answers.
+    prompts: list[Prompt] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -67,27 +70,33 @@ def load_training_data(
     base: LoadedModel,
     note: Note,
     sources: Sources | None = None,
+    *,
+    samples: bool = False,
 ) -> TrainingData:
-    """`held_out_path` is None without rows that are not trained on, `sources` for rows of one data set."""
+    """`held_out_path` is None without rows that are not trained on, `sources` for rows of one data set. `samples`: the
+    rows are prompts alone.
+    """
     context = context_length(base.model.config)
     max_length = min(args.max_length, context)
     if max_length < args.max_length:
         note("max_length_cut", f"max_length {args.max_length} was cut to the model's context of {context} tokens.")
     encoder = TextEncoder(base.tokenizer, special_tokens=args.special_tokens)
     overlong = method.overlong(args.overlong)
-    if args.overlong and method.type == "reinforcement":
+    if args.overlong and method.type == "reinforcement" and not samples:
         note("argument_ignored", "overlong has no effect on recorded answers: those that are too long are cut.")
     if _keeps_places(method, overlong):
         order = _order(path, None, args, method, sources)
         visited = order.visited(args.total_steps(order.steps_per_epoch))
         train = DataRows(encode_rows(path, encoder, max_length, visited, train_on=method["train_on"]), max_length)
     else:
-        train = _all_rows(path, encoder, method, max_length, overlong)
+        train = _all_rows(path, encoder, method, max_length, overlong, samples)
         order = _order(path, train.rows, args, method, sources)
     total_steps = args.total_steps(order.steps_per_epoch)
     _tell_long_rows(train, context, note)
     _tell_mix(order, total_steps, note)
-    held_out = _load_held_out(held_out_path, args, method, total_steps, encoder, max_length, overlong, note, sources)
+    held_out = _load_held_out(
+        held_out_path, args, method, total_steps, encoder, max_length, overlong, note, sources, samples
+    )
     return TrainingData(train, order, total_steps, held_out)
 
 
@@ -125,7 +134,12 @@ def _keeps_places(method: Method, overlong: str) -> bool:
     return method.type == "supervised" and overlong == "cut"
 
 
-def _all_rows(path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str) -> DataRows:
+def _all_rows(
+    path: Path, encoder: TextEncoder, method: Method, max_length: int, overlong: str, samples: bool
+) -> DataRows:
+    if samples:
+        rows, prompts = encode_prompts(path, encoder, max_length, overlong)
+        return DataRows(rows, max_length, prompts=prompts)
     if method.type == "supervised":
         rows = encode_rows(path, encoder, max_length, overlong=overlong, train_on=method["train_on"])
         return DataRows(rows, max_length)
@@ -163,6 +177,7 @@ def _load_held_out(
     overlong: str,
     note: Note,
     sources: Sources | None,
+    samples: bool,
 ) -> HeldOutRows | None:
     if path is None:
         if args.decides_by_validation:
@@ -171,7 +186,7 @@ def _load_held_out(
     every = args.steps_between_validations(total_steps)
     wanted = rows_wanted(every * args.rows_per_step, args.decides_by_validation)
     try:
-        held_out = load_held_out(path, encoder, method, max_length, overlong, wanted, sources)
+        held_out = load_held_out(path, encoder, method, max_length, overlong, wanted, sources, samples=samples)
     except RowsRefused as error:
         raise RowsRefused(f"Held-out rows: {error}") from error
     except DataError as error:
@@ -189,14 +204,16 @@ def load_held_out(
     overlong: str,
     wanted: int,
     sources: Sources | None = None,
+    *,
+    samples: bool = False,
 ) -> HeldOutRows:
     if _keeps_places(method, overlong):
         used, parts = _used(path, None, count_rows(path), wanted, sources)
         rows = encode_rows(path, encoder, max_length, set(used), train_on=method["train_on"])
         return HeldOutRows(rows, max_length, used=used, parts=parts)
-    data = _all_rows(path, encoder, method, max_length, overlong)
+    data = _all_rows(path, encoder, method, max_length, overlong, samples)
     used, parts = _used(path, data.rows, len(data.rows), wanted, sources)
-    return HeldOutRows(data.rows, max_length, data.is_good, used, parts)
+    return HeldOutRows(data.rows, max_length, data.is_good, data.prompts, used, parts)
 
 
 def _used(

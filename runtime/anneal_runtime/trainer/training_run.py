@@ -16,11 +16,11 @@ from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin
 from anneal_runtime.trainer.artifacts import CheckpointUploader
 from anneal_runtime.trainer.best_adapter import BestAdapter
 from anneal_runtime.trainer.checkpoint import RunState, save_checkpoint
-from anneal_runtime.trainer.failures import Diverged, PeerLost
+from anneal_runtime.trainer.failures import Diverged, EndsBetweenSteps
 from anneal_runtime.trainer.held_out import Validated
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.mixed_order import Sources
-from anneal_runtime.trainer.objectives.reference import ReferenceLogps, save_references
+from anneal_runtime.trainer.objectives.reference import ReferenceLogps, StartingModel, save_references
 from anneal_runtime.trainer.reporter import ProgressClock, Reporter
 from anneal_runtime.trainer.step import OptimizerStep, StepOutcome, flops_per_token
 from anneal_runtime.trainer.termination import GRACE_S, Termination
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from peft import PeftModel
 
     from anneal_runtime.trainer.distributed import Ranks
+    from anneal_runtime.trainer.rollouts.prepare import RolloutPlan
 
 Series = dict[str, float | int | None]
 
@@ -43,7 +44,9 @@ REPORT_AFTER_S = 15.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What to train on, and where to begin. `held_out` is None without rows that are not trained on."""
+    """What to train on, and where to begin. `held_out` is None without rows that are not trained on. `rollouts` is
+    for a method whose answers are sampled.
+    """
 
     args: TrainingArgs
     method: Method
@@ -56,6 +59,7 @@ class Plan:
     start: Path | None
     # None for rows of one data set.
     sources: Sources | None = None
+    rollouts: RolloutPlan | None = None
 
 
 @dataclass
@@ -71,6 +75,8 @@ class TrainingRun:
     validation: Validation
     best: BestAdapter | None
     references: dict[str, ReferenceLogps]
+    # None where the method compares with none.
+    start: StartingModel | None
     state: RunState
     ranks: Ranks | None
 
@@ -92,9 +98,9 @@ class TrainingRun:
         self.model.train()
         while not self.validation.ends_run:
             try:
-                self._step()
+                self._step(stop_requested)
                 self._validate(stop_requested)
-            except PeerLost:
+            except EndsBetweenSteps:
                 self._keep_finished_steps(uploader)
                 raise
             is_stopping = stop_requested()
@@ -109,21 +115,22 @@ class TrainingRun:
         """Runs the same steps as `train`, without reports and checkpoints. False when it was asked to stop."""
         self.model.train()
         while not self.validation.ends_run:
-            self._step()
+            self._step(stop_requested)
             self._validate(stop_requested)
             each_step()
             if stop_requested() and not self.validation.ends_run:
                 return False
         return True
 
-    def _step(self) -> None:
+    def _step(self, stop_requested: Callable[[], bool]) -> None:
         """Does nothing if the checkpoint's step has not been validated yet."""
         if self.validation.is_due:
             return
-        state = self.state
+        state, rows = self.state, self.data.order.rows_of(self.state.step)
+        self.optimizer_step.objective.before_step(state.step + 1, rows, stop_requested)
         if self.ranks is not None:
             self.ranks.seed_dropout(self.plan.args.seed, state.step)
-        outcome = self.optimizer_step.run(self.data.order.rows_of(state.step), self.learning_rate(state.step))
+        outcome = self.optimizer_step.run(rows, self.learning_rate(state.step))
         state.step += 1
         state.tokens_seen += outcome.token_count
         state.flops += outcome.token_count * self._flops_per_token
@@ -151,7 +158,7 @@ class TrainingRun:
         loss, iter_time = self._finite_loss(), self._clock.read()
         self.state.seconds_per_step = self._clock.seconds_per_step
         remaining_s = self._remaining_s(iter_time)
-        seen = f", held-out loss {validated.loss:.4f}" if validated else ""
+        seen = "" if validated is None else _seen(validated)
         log(f"Step {step} of {self.data.total_steps}: loss {loss:.4f}{seen}, about {remaining_s:.0f} s left")
         reporter.step(
             {
@@ -191,7 +198,7 @@ class TrainingRun:
             log("The checkpoint was not uploaded before the grace period ended")
 
     def _keep_finished_steps(self, uploader: CheckpointUploader) -> None:
-        """Saves the steps before the one that the lost peer spoiled."""
+        """Saves the steps before the one that did not come about."""
         if self.state.step != self._saved_step:
             self._save_checkpoint(uploader)
         uploader.finish(GRACE_S)
@@ -206,6 +213,8 @@ class TrainingRun:
         try:
             save_checkpoint(folder, self.model, self.optimizer, state, self.plan.origin)
             save_references(folder, self.references)
+            if self.start is not None:
+                self.start.save(folder)
             if self.best is not None:
                 self.best.save(folder)
         except CANNOT_WRITE as error:
@@ -239,7 +248,13 @@ def _validated_series(validated: Validated | None) -> Series:
     if validated is None:
         return {}
     series = {f"valid_{name}": _finite(value) for name, value in validated.series.items()}
-    return {"valid_loss": _finite(validated.loss), **series, "valid_rows": validated.row_count}
+    loss = {} if validated.loss is None else {"valid_loss": _finite(validated.loss)}
+    return {**loss, **series, "valid_rows": validated.row_count}
+
+
+def _seen(validated: Validated) -> str:
+    named = validated.series if validated.loss is None else {"loss": validated.loss}
+    return "".join(f", held-out {name} {value:.4f}" for name, value in named.items())
 
 
 def _series_by_set(epochs: dict[str, float], validated: Validated | None) -> Series:

@@ -92,16 +92,22 @@ class Trend:
         return is_best
 
     def news(
-        self, now: Losses, args: TrainingArgs, total_steps: int, of_objective: Sequence[tuple[str, str]] = ()
+        self,
+        now: Losses,
+        args: TrainingArgs,
+        total_steps: int,
+        of_objective: Sequence[tuple[str, str]] = (),
+        loss_tells: bool = True,
     ) -> list[tuple[str, str]]:
         """Code and sentence of what has not been told yet. Call it after `add`."""
-        found: list[tuple[str, str | None]] = [
-            ("valid_loss_not_finite", self._not_finite(now)),
-            ("overfitting", self._overfitting(now, args.keep)),
-            ("loss_rising", self._rising(now, args.learning_rate)),
-            ("loss_flat", self._flat(now, total_steps, args.learning_rate)),
-        ]
-        found += of_objective
+        found: list[tuple[str, str | None]] = [*of_objective]
+        if loss_tells:
+            found[:0] = [
+                ("valid_loss_not_finite", self._not_finite(now)),
+                ("overfitting", self._overfitting(now, args.keep)),
+                ("loss_rising", self._rising(now, args.learning_rate)),
+                ("loss_flat", self._flat(now, total_steps, args.learning_rate)),
+            ]
         self.lowest_loss = now.loss if self.lowest_loss is None else min(self.lowest_loss, now.loss)
         news = [(code, message) for code, message in found if message is not None and code not in self.told]
         self.told += [code for code, _ in news]
@@ -160,36 +166,52 @@ def _is_gain(values: tuple[float, ...], to_beat: tuple[float, ...], min_delta: f
     return False
 
 
-def stopped_early(trend: Trend, step: int, total_steps: int, args: TrainingArgs, decisive: str | None) -> str:
-    """`decisive` is the objective's."""
+@dataclass(frozen=True)
+class Words:
+    """What decides between steps: the objective's `decisive`, and the held-out loss, if there is one."""
+
+    decisive: str | None
+    has_loss: bool = True
+
+    @property
+    def missed(self) -> str:
+        if self.decisive is None:
+            return "did not lower the held-out loss"
+        if not self.has_loss:
+            return f"did not raise the held-out {self.decisive}"
+        return f"neither raised the held-out {self.decisive} nor, at the same value, lowered the held-out loss"
+
+    def of(self, figure: float | None, loss: float | None) -> str:
+        if self.decisive is None or figure is None:
+            return f"{loss:.3f}"
+        return f"{figure:.3f} with a loss of {loss:.3f}" if self.has_loss else f"{figure:.3f}"
+
+    def at_best(self, figure: float | None, loss: float | None) -> str:
+        if self.decisive is None or figure is None:
+            return f"its held-out loss of {loss:.3f} is the lowest"
+        if not self.has_loss:
+            return f"its held-out {self.decisive} of {figure:.3f} is the best"
+        return f"its held-out {self.decisive} of {figure:.3f} and loss of {loss:.3f} are the best"
+
+
+def stopped_early(trend: Trend, step: int, total_steps: int, args: TrainingArgs, words: Words) -> str:
     gain = f" by more than {args.min_delta:g}" if args.min_delta > 0 else ""
-    missed = "did not lower the held-out loss"
-    if decisive is not None:
-        missed = f"neither raised the held-out {decisive} nor, at the same value, lowered the held-out loss"
     return (
-        f"Stopped early, after step {step} of {total_steps}: the last {args.patience} validations {missed}{gain}. "
-        f"{_best(trend, decisive)}"
+        f"Stopped early, after step {step} of {total_steps}: the last {args.patience} validations "
+        f"{words.missed}{gain}. {_best(trend, words)}"
     )
 
 
-def best_kept(trend: Trend, step: int, decisive: str | None) -> str:
-    if decisive is not None:
-        at_best = f"its held-out {decisive} of {trend.best_figure:.3f} and loss of {trend.best_valid_loss:.3f} are"
-        last = f"it was {trend.last_figure:.3f} with a loss of {trend.last_valid_loss:.3f}"
-    else:
-        at_best = f"its held-out loss of {trend.best_valid_loss:.3f} is"
-        last = f"it was {trend.last_valid_loss:.3f}"
+def best_kept(trend: Trend, step: int, words: Words) -> str:
     if trend.best_step == step:
-        return f"The last step is kept, step {step}: {at_best} the {'lowest' if decisive is None else 'best'}."
-    return f"Step {trend.best_step} is kept. {_best(trend, decisive)} At the last step, {step}, {last}."
+        at_best = words.at_best(trend.best_figure, trend.best_valid_loss)
+        return f"The last step is kept, step {step}: {at_best}."
+    last = words.of(trend.last_figure, trend.last_valid_loss)
+    return f"Step {trend.best_step} is kept. {_best(trend, words)} At the last step, {step}, it was {last}."
 
 
-def _best(trend: Trend, decisive: str | None) -> str:
+def _best(trend: Trend, words: Words) -> str:
     if trend.best_valid_loss is None:
         return "The held-out loss was never a number."
-    if decisive is not None:
-        return (
-            f"The best held-out {decisive} was {trend.best_figure:.3f} with a loss of {trend.best_valid_loss:.3f}, "
-            f"at step {trend.best_step}."
-        )
-    return f"The lowest held-out loss was {trend.best_valid_loss:.3f}, at step {trend.best_step}."
+    which = "lowest held-out loss" if words.decisive is None else f"best held-out {words.decisive}"
+    return f"The {which} was {words.of(trend.best_figure, trend.best_valid_loss)}, at step {trend.best_step}."

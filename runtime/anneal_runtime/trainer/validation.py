@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Protocol
 
 import torch
 
 from anneal_runtime.trainer.best_adapter import BestAdapter
 from anneal_runtime.trainer.checkpoint import RunState
-from anneal_runtime.trainer.held_out import HeldOut, Validated
+from anneal_runtime.trainer.held_out import Validated
 from anneal_runtime.trainer.objectives.objective import Objective, Window
 from anneal_runtime.trainer.training_args import Note, TrainingArgs
-from anneal_runtime.trainer.trend import Losses, best_kept, stopped_early
+from anneal_runtime.trainer.trend import Losses, Words, best_kept, stopped_early
+
+
+class Measures(Protocol):
+    def measure(self, stop_requested: Callable[[], bool]) -> Validated | None:
+        """None when a stop was requested meanwhile."""
 
 
 class Validation:
@@ -28,7 +34,7 @@ class Validation:
         state: RunState,
         objective: Objective,
         *,
-        held_out: HeldOut | None,
+        held_out: Measures | None,
         best: BestAdapter | None,
         note: Note,
     ) -> None:
@@ -87,8 +93,9 @@ class Validation:
         losses = self._losses(validated)
         if state.trend.add(losses, self._args.min_delta) and self._best is not None:
             self._best.keep()
-        of_objective = self._objective.news(self._closed_window(losses))
-        for code, message in state.trend.news(losses, self._args, self._total_steps, of_objective):
+        of_objective = self._objective.news(self._closed_window(losses, validated))
+        news = state.trend.news(losses, self._args, self._total_steps, of_objective, self._objective.loss_tells)
+        for code, message in news:
             self._note(code, message)
         state.window_loss, state.window_steps, self._window = 0.0, 0, None
         state.trend.window_series = []
@@ -100,27 +107,32 @@ class Validation:
             return Losses(step, loss, None)
         # Sums of shares round differently from one validation to the next, and the same figure must be the same number.
         figure = None if decisive is None else round(validated.series[decisive], 6)
-        return Losses(step, loss, validated.loss, figure)
+        return Losses(step, loss, 0.0 if validated.loss is None else validated.loss, figure)
 
-    def _closed_window(self, losses: Losses) -> Window:
+    def _closed_window(self, losses: Losses, validated: Validated | None) -> Window:
         trend, names = self._state.trend, self._objective.series
         means = [total / self._state.window_steps for total in trend.window_series]
         if trend.first_series is None:
             trend.first_series = means
         series, first = dict(zip(names, means, strict=False)), dict(zip(names, trend.first_series, strict=False))
-        return Window(losses.step, self._total_steps, losses.loss, series, first)
+        held_out = {} if validated is None else validated.figures
+        return Window(losses.step, self._total_steps, losses.loss, series, first, held_out)
 
     @property
     def _decisive(self) -> str | None:
         return self._objective.decisive
 
+    @property
+    def _words(self) -> Words:
+        return Words(self._decisive, has_loss=self._objective.loss_tells)
+
     def settle(self) -> int:
         """The end of the run: the model becomes the one to publish. Returns its step."""
         step, trend = self._state.step, self._state.trend
         if step < self._total_steps:
-            self._note("stopped_early", stopped_early(trend, step, self._total_steps, self._args, self._decisive))
+            self._note("stopped_early", stopped_early(trend, step, self._total_steps, self._args, self._words))
         if self._best is None or trend.best_valid_loss is None:
             return step
         self._best.restore()
-        self._note("best_kept", best_kept(trend, step, self._decisive))
+        self._note("best_kept", best_kept(trend, step, self._words))
         return trend.best_step

@@ -77,8 +77,27 @@ def assign(
     return fake.assignment
 
 
+def assign_sampling(fake: FakeAnneal, count: int, *, num_iterations: int = 2, **args: Any) -> None:
+    """A training by reinforcement on so many prompts, and a third as many held-out ones."""
+    rows = [{"input": row["input"], "item": {"n": n}} for n, row in enumerate(make_rows(count))]
+    held_out = [{"input": row["input"], "item": {"n": n}} for n, row in enumerate(make_rows(count // 3, seed=8))]
+    assign(fake, rows, held_out, split="held_out", **{"batch_size": 2, "save_steps": 3, "eval_steps": 3, **args})
+    hyperparameters = {"samples_per_prompt": 4, "max_completion_tokens": 10, "num_iterations": num_iterations}
+    fake.assignment |= {
+        "method": {"type": "reinforcement", "reinforcement": {"hyperparameters": hyperparameters}},
+        "grader": {"names": ["short"], "needs": ["text"]},
+        "rollouts": [],
+    }
+    # The mood of the grader changes with each sample.
+    fake.reward_of = lambda _sample: random.Random(len(fake.grades)).random()
+
+
 def resume(fake: FakeAnneal) -> None:
     """The next attempt: claimed by a new process, from the newest checkpoint."""
-    fake.assignment |= {"attempt": fake.assignment["attempt"] + 1, "checkpoint": fake.artifact("checkpoint")}
+    checkpoint = fake.artifact("checkpoint")
+    fake.assignment |= {"attempt": fake.assignment["attempt"] + 1, "checkpoint": checkpoint}
+    if "rollouts" in fake.assignment:
+        # Updates on the same answers, and a validation that is due, may still need those of the checkpoint's step.
+        fake.assignment["rollouts"] = fake.rollouts(after=(checkpoint or {"step": 0})["step"] - 2)
     fake.claim_ids.clear()
     fake.fenced = False

@@ -10,6 +10,7 @@ import threading
 import time
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,6 +39,12 @@ class FakeAnneal:
     notes: list[dict[str, str]] = field(default_factory=list)
     row_counts: dict[str, Any] | None = None
     failure: dict[str, str] | None = None
+    # Of reinforcement: the reward of a sample, the stored ones, and how often each sample was graded.
+    reward_of: Callable[[dict[str, Any]], float] | None = None
+    grades: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
+    graded: Counter[tuple[Any, ...]] = field(default_factory=Counter)
+    # Samples wait while this is set.
+    grader_away: bool = False
     away: bool = False
     fenced: bool = False
     # By route (`claim`, `steps`, `commit`, `GET`, `PUT`, ...): how many of the next calls answer that status and code,
@@ -80,6 +87,16 @@ class FakeAnneal:
         newest = found[-1]
         files = [{**file, "url": f"{self.url}/store/{newest['id']}/{file['name']}"} for file in newest["files"]]
         return {"id": newest["id"], "step": newest["step"], "files": files}
+
+    def rollouts(self, after: int) -> list[dict[str, Any]]:
+        """As a claim lists them, for steps later than this one."""
+        steps: dict[int, list[dict[str, Any]]] = {}
+        for artifact in self.committed:
+            if artifact["kind"] == "rollouts" and artifact["step"] > after:
+                (file,) = artifact["files"]
+                url = f"{self.url}/store/{artifact['id']}/{file['name']}"
+                steps.setdefault(artifact["step"], []).append({**file, "url": url})
+        return [{"step": step, "files": files} for step, files in sorted(steps.items())]
 
     def content(self, kind: str) -> dict[str, bytes]:
         newest = self.artifact(kind)
@@ -209,6 +226,8 @@ def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any
             return {"artifact_id": artifact_id, "uploads": uploads}
         case ["artifacts", artifact_id, "commit"]:
             _commit(fake, artifact_id)
+        case ["grade"]:
+            return _grade(fake, body)
         case ["evaluation"]:
             fake.evaluation = body
         case ["notes"]:
@@ -217,6 +236,23 @@ def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any
         case ["failure"]:
             fake.failure = body
     return {}
+
+
+def _grade(fake: FakeAnneal, body: dict[str, Any]) -> dict[str, Any]:
+    assert fake.reward_of is not None
+    places, graded = [], []
+    for sample in body["samples"]:
+        place = {"row": sample["row"], "index": sample["index"]}
+        key = (body["split"], body["step"], *place.values())
+        if fake.grader_away and key not in fake.grades:
+            places.append(place)
+            continue
+        if key not in fake.grades:
+            fake.graded[key] += 1
+            value = fake.reward_of(sample)
+            fake.grades[key] = {**place, "reward": value, "grades": {"short": value}, "error": None}
+        graded.append(fake.grades[key])
+    return {"graded": graded, "waiting": places, "waiting_for": "The judge starts." if places else None}
 
 
 def _commit(fake: FakeAnneal, artifact_id: str) -> None:

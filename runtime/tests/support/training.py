@@ -17,6 +17,7 @@ from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.mixed_order import Sources
 from anneal_runtime.trainer.prepare_run import prepare_run
 from anneal_runtime.trainer.reporter import Reporter
+from anneal_runtime.trainer.rollouts.prepare import RolloutPlan
 from anneal_runtime.trainer.termination import Termination
 from anneal_runtime.trainer.training_args import TrainingArgs
 from anneal_runtime.trainer.training_run import Plan, TrainingRun
@@ -64,22 +65,36 @@ def train(
     held_out: Rows | None,
     *,
     checkpoint: Path | None = None,
+    start: Path | None = None,
     base: LoadedModel | None = None,
     method: Method = SUPERVISED,
     sources: Sources | None = None,
+    rollouts: RolloutPlan | None = None,
+    training: Training | None = None,
     prepare: Callable[[TrainingRun, Termination], None] = lambda _run, _termination: None,
     **args: Any,
 ) -> Training:
-    """`prepare` may change the run before it begins."""
+    """`prepare` may change the run before it begins. `training` is that of an attempt before."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "train").write_bytes(json_lines(rows))
     (folder / "held_out").write_bytes(json_lines(held_out or []))
     defaults = {"batch_size": 4, "gradient_accumulation_steps": 1, "r_value": 8, "lora_alpha": 8, "optim": "adamw"}
     settings = replace(USUAL_ARGS, **{"learning_rate": 2e-3, "save_steps": 1000, **defaults, **args})
-    training = Training(folder)
+    training = training or Training(folder)
     where = folder / "held_out" if held_out else None
-    origin = Origin("anneal-tiny", "00", "spec")
-    plan = Plan(settings, method, origin, folder / "train", where, folder, checkpoint, None, sources)
+    plan = Plan(
+        settings,
+        method,
+        Origin("anneal-tiny", "00", "spec"),
+        folder / "train",
+        where,
+        folder,
+        checkpoint,
+        # As a job does: a checkpoint holds the whole adapter.
+        checkpoint if start and checkpoint else start,
+        sources,
+        rollouts,
+    )
     load = load_in_4bit if settings.load_in_4bit else load_causal_lm
     run = prepare_run(plan, base or load(TINY, torch.device("cpu")), training.note)
     termination = Termination()

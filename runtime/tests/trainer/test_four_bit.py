@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.rollouts import Service, by_letter, method, prompts
 from support.trainer_process import TINY
 from support.training import train
 
@@ -51,6 +52,13 @@ def test_a_resume_gives_the_bytes_of_the_undisturbed_run(tmp_path: Path) -> None
         step: figures for step, figures in whole.series("loss", "grad_norm", "valid_loss").items() if step > 3
     }
     assert all(torch.equal(value, whole.weights[key]) for key, value in resumed.weights.items())
+
+
+def test_answers_are_sampled_from_the_base_that_is_trained(tmp_path: Path) -> None:
+    service = Service(by_letter)
+    training = train(tmp_path, prompts(4), None, method=method(), rollouts=service.plan(), **ARGS)
+    ratios = [row["series"]["sampling/importance_sampling_ratio/mean"] for row in training.rows.values()]
+    assert ratios == pytest.approx([1.0] * 8, abs=1e-4)
 
 
 def test_a_validation_changes_no_step_after_it(tmp_path: Path) -> None:

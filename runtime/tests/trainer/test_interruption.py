@@ -76,6 +76,36 @@ def test_kill_and_resume_from_a_periodic_checkpoint_equal_an_uninterrupted_run(
     assert outcome(anneal) == uninterrupted("adamw_torch")
 
 
+def test_a_continued_training_is_compared_with_its_start_after_a_resume(anneal: FakeAnneal, tmp_path: Path) -> None:
+    rows = [{"input": row["input"], "answer": row["output"], "label": n % 3 > 0} for n, row in enumerate(ROWS)]
+    start = Path(__file__).parent / "trl" / "start-adapter"
+
+    files = [{"name": path.name, **anneal.store(path.name, path.read_bytes())} for path in start.iterdir()]
+
+    def begin(**args: int) -> None:
+        assign(anneal, rows, max_steps=12, batch_size=6, **args)
+        anneal.assignment["method"] = {"type": "kto", "kto": {"hyperparameters": {"beta": 0.1}}}
+        anneal.assignment["start"] = {"model_name": "earlier", "files": files}
+
+    def figures() -> list[tuple[float, float]]:
+        return [(row["loss"], row["series"]["kl"]) for _, row in sorted(anneal.steps.items())]
+
+    begin()
+    assert start_trainer(anneal.url, tmp_path / "whole").exit_code() == 0
+    whole = figures()
+    begin(save_steps=4)
+    anneal.claim_ids.clear()
+    killed = start_trainer(anneal.url, tmp_path / "killed")
+    anneal.wait_for(lambda: anneal.artifact("checkpoint") is not None)
+    killed.signal(signal.SIGKILL)
+    killed.exit_code()
+    resume(anneal)
+    # The tuned model may be gone.
+    anneal.assignment["start"]["files"] = [{**file, "url": f"{anneal.url}/gone"} for file in files]
+    assert start_trainer(anneal.url, tmp_path / "resumed").exit_code() == 0
+    assert figures() == whole
+
+
 def test_a_resume_after_the_last_step_only_saves(anneal: FakeAnneal, tmp_path: Path) -> None:
     assign(anneal, make_rows(4), max_steps=12, save_steps=5)
     assert start_trainer(anneal.url, tmp_path / "first").exit_code() == 0

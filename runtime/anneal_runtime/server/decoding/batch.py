@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -154,7 +155,9 @@ class RunningBatch:
         # Checked before the grammars' masks, which could hide infinities.
         finite = torch.isfinite(logits.amax(dim=-1))
         extended = [index for index, row in enumerate(rows) if row.extras is not None]
-        plain = logits[torch.tensor(extended, device=logits.device)] if extended else logits
+        # As they are before penalties and grammars: a copy, unless no row has either.
+        stay = len(extended) == len(rows) and not any(row.changes_logits for row in rows)
+        plain = logits if stay or not extended else logits[torch.tensor(extended, device=logits.device)]
         if extended:
             change_logits(logits, rows)
         for _ in self._grammars.restrict(logits, rows):
@@ -173,9 +176,15 @@ class RunningBatch:
 
 def _score(rows: list[Row], logits: torch.Tensor, tokens: list[int]) -> None:
     """Notes the log-probabilities of the chosen tokens where they are asked for."""
-    for row, own, token in zip(rows, logits, tokens, strict=True):
+    asking = defaultdict[int, list[int]](list)
+    for index, (row, token) in enumerate(zip(rows, tokens, strict=True)):
         if row.extras is not None and row.extras.logprobs is not None and token >= 0:
-            row.scores += scores_of(own[None], torch.tensor([token], device=own.device), row.extras.logprobs)
+            asking[row.extras.logprobs].append(index)
+    for count, indexes in asking.items():
+        own = logits if len(indexes) == len(rows) else logits[torch.tensor(indexes, device=logits.device)]
+        chosen = torch.tensor([tokens[index] for index in indexes], device=logits.device)
+        for index, score in zip(indexes, scores_of(own, chosen, count), strict=True):
+            rows[index].scores.append(score)
 
 
 def _next_scores(row: Row, logits: torch.Tensor, prompt: list[int]) -> list[Score | None]:

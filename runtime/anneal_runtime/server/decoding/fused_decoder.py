@@ -6,7 +6,9 @@ goes to copying keys and values once for each head.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,7 +22,7 @@ from transformers.models.qwen3.modeling_qwen3 import Qwen3Model
 
 from anneal_runtime.server.decoding import packed_linear
 from anneal_runtime.server.decoding.packed_linear import replace_weight
-from anneal_runtime.server.decoding.products import Part, Plain, product_of
+from anneal_runtime.server.decoding.products import Part, Plain, Product, product_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -31,10 +33,15 @@ if TYPE_CHECKING:
 MODELS = (LlamaModel, MistralModel, Qwen2Model, Qwen3Model)
 
 
-def fuse(model: PreTrainedModel, *, is_int8: bool = False) -> None:
-    """Replaces the decoder, if it is of a known kind. Call once, before the first hook is registered."""
+def fuse(model: PreTrainedModel, *, is_int8: bool = False, shares_weights: bool = False) -> None:
+    """Replaces the decoder, if it is of a known kind. Call once, before the first hook is registered.
+
+    @param shares_weights: another model holds the same parameters. They become views of the fused weights, so that
+        nothing is held twice, and nothing is packed
+    """
     if type(model.base_model) in MODELS and not _has_windows(model.config) and model.device.type == "cpu":
-        setattr(model, model.base_model_prefix, FusedDecoder(model.base_model, is_int8))
+        join = _joined_in_place if shares_weights else partial(_joined, is_int8=is_int8)
+        setattr(model, model.base_model_prefix, FusedDecoder(model.base_model, join))
 
 
 def _has_windows(config: Any) -> bool:
@@ -45,16 +52,34 @@ def _has_windows(config: Any) -> bool:
     return set(kinds) != {"full_attention"}
 
 
+Join = Callable[[list[nn.Linear]], Product]
+
+
+def _joined(layers: list[nn.Linear], *, is_int8: bool) -> Product:
+    weight, bias = _side_by_side(layers)
+    is_small = weight.numel() < packed_linear.LEAST_WEIGHTS and not is_int8
+    return Plain(weight, bias) if is_small else product_of(weight, bias, is_int8=is_int8)
+
+
+def _joined_in_place(layers: list[nn.Linear]) -> Product:
+    weight, bias = _side_by_side(layers)
+    for layer, part in zip(layers, torch.split(weight, [layer.out_features for layer in layers]), strict=True):
+        layer.weight.data = part
+    return Plain(weight, bias)
+
+
+def _side_by_side(layers: list[nn.Linear]) -> tuple[torch.Tensor, torch.Tensor | None]:
+    weight = torch.cat([layer.weight.detach() for layer in layers])
+    biases = [layer.bias for layer in layers]
+    return weight, None if biases[0] is None else torch.cat([each.detach() for each in biases])
+
+
 class FusedLinear(nn.Module):
     """Several linear layers of the same inputs, as one product. The layers keep their names and hooks."""
 
-    def __init__(self, layers: list[nn.Linear], is_int8: bool) -> None:
+    def __init__(self, layers: list[nn.Linear], join: Join) -> None:
         super().__init__()
-        weight = torch.cat([layer.weight.detach() for layer in layers])
-        biases = [layer.bias for layer in layers]
-        bias = None if biases[0] is None else torch.cat([each.detach() for each in biases])
-        is_small = weight.numel() < packed_linear.LEAST_WEIGHTS and not is_int8
-        self._product = Plain(weight, bias) if is_small else product_of(weight, bias, is_int8=is_int8)
+        self._product = join(layers)
         # Not as submodules: each layer is listed once, under its own name.
         self._parts: list[tuple[nn.Linear, int, int]] = []
         end = 0
@@ -72,13 +97,13 @@ class FusedLinear(nn.Module):
 
 
 class FusedLayer(nn.Module):
-    def __init__(self, layer: Any, is_int8: bool) -> None:
+    def __init__(self, layer: Any, join: Join) -> None:
         super().__init__()
         # The names of the linear layers, by which adapters find them, are those of the model.
         self.self_attn, self.mlp = layer.self_attn, layer.mlp
         attention = layer.self_attn
-        self._qkv = FusedLinear([attention.q_proj, attention.k_proj, attention.v_proj], is_int8)
-        self._gate_up = FusedLinear([layer.mlp.gate_proj, layer.mlp.up_proj], is_int8)
+        self._qkv = FusedLinear([attention.q_proj, attention.k_proj, attention.v_proj], join)
+        self._gate_up = FusedLinear([layer.mlp.gate_proj, layer.mlp.up_proj], join)
         self._input_norm, self._mlp_norm = layer.input_layernorm, layer.post_attention_layernorm
         self._size, self._scale = attention.head_dim, attention.scaling
         self._kv_heads = attention.k_proj.out_features // self._size
@@ -136,10 +161,10 @@ class Rotation:
 
 
 class FusedDecoder(nn.Module):
-    def __init__(self, decoder: Any, is_int8: bool) -> None:
+    def __init__(self, decoder: Any, join: Join) -> None:
         super().__init__()
         self.embed_tokens, self.norm, self.rotary_emb = decoder.embed_tokens, decoder.norm, decoder.rotary_emb
-        self.layers = nn.ModuleList(FusedLayer(layer, is_int8) for layer in decoder.layers)
+        self.layers = nn.ModuleList(FusedLayer(layer, join) for layer in decoder.layers)
 
     def forward(
         self,

@@ -24,6 +24,8 @@ def scores_of(logits: torch.Tensor, tokens: torch.Tensor, count: int) -> list[Sc
     """One for each row of [rows, vocabulary]; `tokens` holds the chosen ones."""
     mass = logits.logsumexp(dim=-1, keepdim=True)
     chosen = (logits.gather(-1, tokens[:, None]) - mass)[:, 0].tolist()
+    if count == 0:
+        return [Score(token, _finite(logprob), ()) for token, logprob in zip(tokens.tolist(), chosen, strict=True)]
     best = logits.topk(min(count, logits.shape[-1]), dim=-1)
     names, values = best.indices.tolist(), (best.values - mass).tolist()
     return [

@@ -7,8 +7,9 @@ into microbatches and any number of ranks give the same step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -29,13 +30,16 @@ News = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Window:
-    """Means over the steps up to `step`, since the validation before; `first` are those of the first window."""
+    """Means over the steps up to `step`, since the validation before; `first` are those of the first window, and
+    `held_out` those of the validation.
+    """
 
     step: int
     total_steps: int
     loss: float
     series: dict[str, float]
     first: dict[str, float]
+    held_out: dict[str, float] = field(default_factory=dict)
 
 
 class Sums(NamedTuple):
@@ -64,11 +68,19 @@ class Objective(ABC):
     # The series whose held-out mean `keep: best` and `early_stopping` follow, the higher the better. Where two are the
     # same, and where this is None, they follow the held-out loss, the lower the better.
     decisive: str | None = None
+    # Whether a loss that rises or stays says something.
+    loss_tells = True
     # None for an objective that compares with no reference.
     reference: ReferenceLogps | None = None
 
     def __init__(self, forward: ForwardPass, rows: EncodedRows) -> None:
         self.forward, self.rows = forward, rows
+        # What news needs to know of earlier steps. Checkpoints keep it.
+        self.memory: dict[str, Any] = {}
+
+    def before_step(self, number: int, rows: list[int], stop_requested: Callable[[], bool]) -> None:
+        """Gets what the step needs from elsewhere; `number` counts from 1. Raises EndsBetweenSteps."""
+        del number, rows, stop_requested
 
     @abstractmethod
     def step(self, rows: list[int], ranks: Ranks | None = None) -> Step:

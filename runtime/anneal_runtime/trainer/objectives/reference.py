@@ -24,15 +24,18 @@ if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
 
 REFERENCE_FILE = "reference.safetensors"
+START_FILE = "start_adapter_model.safetensors"
 # Sequences that are planned together.
 AT_ONCE = 256
 
 
 class StartingModel:
-    """Make it before the model trains and before a checkpoint is loaded."""
+    """Make it before the model trains and before a checkpoint is loaded. With `is_kept` checkpoints hold it: a later
+    attempt of a continued adapter cannot make it again.
+    """
 
-    def __init__(self, model: PeftModel) -> None:
-        self._model = model
+    def __init__(self, model: PeftModel, *, is_kept: bool = False) -> None:
+        self._model, self._is_kept = model, is_kept
         parameters = trainable(model)
         self._start = [parameter.detach().clone() for parameter in parameters.values()]
         # The second factors of a new adapter are zeros: without the adapter the model is the same and faster.
@@ -51,6 +54,18 @@ class StartingModel:
             yield
         finally:
             self._swap()
+
+    def save(self, folder: Path) -> None:
+        if self._is_kept:
+            kept = dict(zip(trainable(self._model), self._start, strict=True))
+            save_file({name: value.cpu() for name, value in kept.items()}, folder / START_FILE)
+
+    def load(self, folder: Path) -> None:
+        if self._is_kept and (folder / START_FILE).exists():
+            stored = load_file(folder / START_FILE)
+            self._start = [
+                stored[name].to(own.device) for name, own in zip(trainable(self._model), self._start, strict=True)
+            ]
 
     def _swap(self) -> None:
         for number, parameter in enumerate(trainable(self._model).values()):

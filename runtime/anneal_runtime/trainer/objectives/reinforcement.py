@@ -24,7 +24,7 @@ class Reinforcement(Objective):
     """`start` is None without `kl_coefficient`."""
 
     summed = ("clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
-    known = (
+    known: tuple[str, ...] = (
         *("reward", "reward_std", "frac_reward_zero_std"),
         *("completions/mean_length", "completions/clipped_ratio"),
     )
@@ -37,16 +37,20 @@ class Reinforcement(Objective):
         self.old: dict[int, torch.Tensor] = {}
         self.at_start: dict[int, torch.Tensor] = {}
 
-    def step(self, rows: list[int], ranks: Ranks | None = None) -> ReinforcementStep:
+    def step(self, rows: list[int], ranks: Ranks | None = None) -> Step:
         """The log-probabilities before the first update on these rows serve all updates on them."""
         del ranks
         if rows != self._batch:
             self._batch, sequences = rows, self.rows.sequences(rows)
             self.old = self._logps(sequences)
-            if self._start is not None:
-                with self._start.in_place():
-                    self.at_start = self._logps(sequences)
+            self.keep_start(sequences)
         return ReinforcementStep(self, rows)
+
+    def keep_start(self, sequences: list[int]) -> None:
+        """Remembers what the model at the start gives to these answers, where the model is held near it."""
+        if self._start is not None:
+            with self._start.in_place():
+                self.at_start = self._logps(sequences)
 
     def _logps(self, sequences: list[int]) -> dict[int, torch.Tensor]:
         return dict(zip(sequences, self.forward.answer_token_logps(self.rows, sequences), strict=True))
@@ -57,7 +61,9 @@ class ReinforcementStep(Step):
         self._objective, method, encoded = objective, objective.method, objective.rows
         sequences = encoded.sequences(rows)
         rewards = torch.tensor([encoded.rewards[row] for row in rows])
-        advantages = group_advantages(rewards, method["scale_rewards"]).reshape(-1).tolist()
+        is_flat = spread(rewards) < LEAST_DIFFERENCE
+        # Of equal rewards rounding may leave a trace, which would cost passes.
+        advantages = group_advantages(rewards, method["scale_rewards"]).masked_fill(is_flat, 0.0).reshape(-1).tolist()
         learned = [not method["mask_truncated"] or encoded.ended[sequence] for sequence in sequences]
         self._advantages = dict(zip(sequences, advantages, strict=True))
         # Answers without an advantage cost no pass, unless they are held near the start.
@@ -73,7 +79,7 @@ class ReinforcementStep(Step):
         self.known = (
             float(torch.nanmean(everything)),
             float(spread(everything)),
-            float((spread(rewards) < LEAST_DIFFERENCE).float().mean()),
+            float(is_flat.float().mean()),
             sum(counts) / len(counts),
             1 - sum(encoded.ended[sequence] for sequence in sequences) / len(sequences),
         )

@@ -1,0 +1,1 @@
+"""Answers that the policy samples while it is trained, with their rewards: committed before anything is learned."""

@@ -1,0 +1,83 @@
+"""What a run needs to sample its own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anneal_runtime.model_source import LoadedModel
+from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.objectives.reference import StartingModel
+from anneal_runtime.trainer.objectives.sampled import SampledReinforcement
+from anneal_runtime.trainer.rollouts.collect import Collector
+from anneal_runtime.trainer.rollouts.grade import Grading, GradingApi
+from anneal_runtime.trainer.rollouts.held_out_rewards import HeldOutRewards
+from anneal_runtime.trainer.rollouts.record import Record
+from anneal_runtime.trainer.rollouts.sample import Sampler
+from anneal_runtime.trainer.training_args import Note
+from anneal_runtime.trainer.training_data import TrainingData
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+
+    from anneal_runtime.trainer.distributed import Ranks
+    from anneal_runtime.trainer.training_run import Plan
+
+
+@dataclass(frozen=True)
+class RolloutPlan:
+    """Where answers are kept and graded, and the names of the graders."""
+
+    record: Record
+    api: GradingApi
+    graders: list[str]
+
+    def begin(
+        self,
+        plan: Plan,
+        base: LoadedModel,
+        model: PeftModel,
+        forward: ForwardPass,
+        data: TrainingData,
+        note: Note,
+        ranks: Ranks | None,
+    ) -> Sampling:
+        method, held_out = plan.method, data.held_out
+        sampler = Sampler(
+            model,
+            base,
+            seed=plan.args.seed,
+            temperature=method.temperature,
+            top_p=float(method["top_p"]),
+            max_tokens=int(method["max_completion_tokens"]),
+        )
+        collector = Collector(
+            sampler=sampler,
+            forward=forward,
+            prompts={"train": data.train.prompts, "held_out": [] if held_out is None else held_out.prompts},
+            counts={"train": int(method["samples_per_prompt"]), "held_out": int(method["eval_samples"])},
+            scale_rewards=method["scale_rewards"],
+            record=self.record,
+            grading=Grading(self.api, method["on_grader_error"], note),
+            note=note,
+            ranks=ranks,
+        )
+        return Sampling(plan, collector, self.graders, None if held_out is None else held_out.used)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """`used` are the places of held-out prompts; None without any."""
+
+    plan: Plan
+    collector: Collector
+    graders: list[str]
+    used: list[int] | None
+
+    def objective(self, start: StartingModel | None) -> SampledReinforcement:
+        return SampledReinforcement(self.plan.method, start, self.collector, self.graders)
+
+    def held_out(self, step: Callable[[], int]) -> HeldOutRewards | None:
+        """`step` says how many updates are done."""
+        return None if self.used is None else HeldOutRewards(self.collector, self.used, step)

@@ -1,0 +1,77 @@
+"""A training on sampled answers: what is committed is never sampled or graded again, whenever it is killed."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+from support.rollouts import Service, Training, method, moody, prompts, run_killed_once, without_times
+from support.training import train
+
+ARGS = {"max_steps": 6, "save_steps": 3, "batch_size": 2, "eval_steps": 3, "lora_dropout": 0.1, "keep": "best"}
+
+
+def runner(folder: Path) -> Callable[..., Training]:
+    """Two updates on the same answers, so that the checkpoint of step 3 falls between them."""
+
+    def run(**of_attempt: object) -> Training:
+        how = method(num_iterations=2, kl_coefficient=0.1)
+        # The model is held near the adapter that it begins from, not near that of a checkpoint.
+        start = Path(__file__).parent / "trl" / "start-adapter"
+        rows = prompts(8)
+        return train(folder, rows[:5], rows[5:], method=how, start=start, **ARGS, **of_attempt)  # type: ignore[arg-type]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[Service, Training]]:
+    @cache
+    def run() -> tuple[Service, Training]:
+        service, folder = Service(moody), tmp_path_factory.mktemp("whole")
+        return service, runner(folder)(rollouts=service.plan())
+
+    return run
+
+
+EVENTS = [
+    *("before samples.jsonl of 3", "after samples.jsonl of 3", "before grades of train 3", "after grades of train 3"),
+    *("before rewards.jsonl of 3", "after rewards.jsonl of 3"),
+    *("before valid_samples.jsonl of 3", "after valid_samples.jsonl of 3"),
+    *("before valid_rewards.jsonl of 3", "after valid_rewards.jsonl of 3"),
+    *("before samples.jsonl of 5", "after samples.jsonl of 1", "after grades of held_out 6"),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_kill_changes_no_byte_and_grades_nothing_twice(
+    event: str, tmp_path: Path, undisturbed: Callable[[], tuple[Service, Training]]
+) -> None:
+    service, training = Service(moody), Training(tmp_path)
+    resumed = run_killed_once(event, runner(tmp_path), service, training)
+    expected_service, expected = undisturbed()
+    assert set(service.graded.values()) == {1}
+    commits = Counter(call for call in service.calls if call.startswith("before") and "jsonl" in call)
+    assert {call for call, times in commits.items() if times > 1} <= {event}
+    assert service.files == expected_service.files
+    assert without_times(resumed) == without_times(expected)
+    assert resumed.weights.keys() == expected.weights.keys()
+    assert all(torch.equal(resumed.weights[name], value) for name, value in expected.weights.items())
+
+
+def test_a_step_has_the_figures_of_its_answers(undisturbed: Callable[[], tuple[Service, Training]]) -> None:
+    service, training = undisturbed()
+    assert sorted(service.files) == sorted(
+        [(step, name) for step in (1, 3, 5) for name in ("samples.jsonl", "rewards.jsonl")]
+        + [(step, name) for step in (3, 6) for name in ("valid_samples.jsonl", "valid_rewards.jsonl")]
+    )
+    series = training.rows[1]["series"]
+    rewards = [reward for line in service.files[1, "rewards.jsonl"] for reward in line["rewards"]]
+    assert len(rewards) == 8 and series["reward"] == pytest.approx(sum(rewards) / 8, abs=1e-6)
+    assert series["rewards/short/mean"] == series["reward"]
+    samples = [sample for line in service.files[1, "samples.jsonl"] for sample in line["samples"]]
+    assert series["completions/mean_length"] == sum(len(sample["tokens"]) for sample in samples) / 8
+    assert training.rows[3]["series"]["valid_reward"] > 0 and "valid_loss" not in training.rows[3]
+    assert training.rows[2]["series"]["reward"] == series["reward"], "the second update on the same answers"

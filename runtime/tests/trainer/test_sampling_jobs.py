@@ -1,0 +1,104 @@
+"""Attempts of a reinforcement job as processes: killed, stopped, alone and two together."""
+
+import json
+import signal
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.assignments import assign_sampling, resume
+from support.fake_anneal import FakeAnneal
+from support.trainer_process import start_trainer
+
+MOST_STEPS = 8
+Outcome = tuple[list[Any], bytes, dict[str, bytes]]
+
+
+def outcome(anneal: FakeAnneal) -> Outcome:
+    """Figures of each step but times, weights, and the files of rollouts."""
+    series = [
+        {name: value for name, value in row["series"].items() if not name.startswith("step_seconds/")}
+        for _, row in sorted(anneal.steps.items())
+    ]
+    rollouts = {
+        f"{each['step']} {file['name']}": anneal.objects[f"{each['id']}/{file['name']}"]
+        for each in anneal.committed
+        if each["kind"] == "rollouts"
+        for file in each["files"]
+    }
+    return series, anneal.content("model")["adapter_model.safetensors"], rollouts
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+    @cache
+    def run(processes: str) -> Outcome:
+        anneal = FakeAnneal(assignment={}).start()
+        assign_sampling(anneal, 9, max_steps=MOST_STEPS)
+        trainer = start_trainer(anneal.url, tmp_path_factory.mktemp("whole"), ANNEAL_PROCESSES=processes)
+        assert trainer.exit_code() == 0, trainer.log
+        anneal.stop()
+        return outcome(anneal)
+
+    return run
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_an_attempt_that_ends_while_a_grader_is_away_changes_nothing(
+    anneal: FakeAnneal, tmp_path: Path, undisturbed: Callable[[str], Outcome], processes: str, number: int
+) -> None:
+    assign_sampling(anneal, 9, max_steps=MOST_STEPS)
+    first = start_trainer(anneal.url, tmp_path / "first", ANNEAL_PROCESSES=processes)
+    anneal.wait_for(lambda: 4 in anneal.steps)
+    anneal.grader_away = True
+    anneal.wait_for(lambda: any(note["code"] == "waiting_for_grader" for note in anneal.notes))
+    first.signal(number)
+    assert first.exit_code() == (143 if number == signal.SIGTERM else -signal.SIGKILL), first.log
+    if number == signal.SIGTERM:
+        # The steps before the one that waits are saved.
+        assert (anneal.artifact("checkpoint") or {})["step"] == max(anneal.steps)
+
+    resume(anneal)
+    anneal.grader_away = False
+    second = start_trainer(anneal.url, tmp_path / "second", ANNEAL_PROCESSES=processes)
+    assert second.exit_code() == 0, second.log
+    assert set(anneal.graded.values()) == {1}
+    assert outcome(anneal) == undisturbed(processes)
+
+
+def test_the_evaluation_has_both_answers_to_each_prompt_and_what_graders_read(
+    anneal: FakeAnneal, tmp_path: Path
+) -> None:
+    assign_sampling(anneal, 9, max_steps=2)
+    assert start_trainer(anneal.url, tmp_path).exit_code() == 0
+    assert anneal.evaluation is not None
+    results = anneal.evaluation["results"]
+    assert [result["item"] for result in results] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert all(result["expected"] == "" and result["tuned"] and result["base"] for result in results)
+
+
+def test_two_processes_share_the_answers_of_a_step(undisturbed: Callable[[str], Outcome]) -> None:
+    def tokens(processes: str) -> list[Any]:
+        lines = undisturbed(processes)[2]["1 samples.jsonl"].decode().splitlines()
+        return [[sample["tokens"] for sample in json.loads(line)["samples"]] for line in lines]
+
+    assert tokens("1") == tokens("2")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"response_format": {"type": "json_object"}}, "response_format json_object is not offered yet"),
+        ({"hyperparameters": {"rollouts": "server"}}, "rollouts server is not offered yet"),
+    ],
+)
+def test_what_is_not_offered_is_refused_in_words(
+    anneal: FakeAnneal, tmp_path: Path, change: dict[str, Any], sentence: str
+) -> None:
+    assign_sampling(anneal, 9, max_steps=2)
+    anneal.assignment["method"]["reinforcement"] |= change
+    assert start_trainer(anneal.url, tmp_path).exit_code() == 65
+    assert anneal.failure is not None and sentence in anneal.failure["message"]
