@@ -25,6 +25,7 @@ const operations = [
   'get /v1/train/jobs/{job_id}/logs',
   'get /v1/train/jobs/{job_id}/events',
   'get /v1/train/jobs/{job_id}/attempts',
+  'get /v1/train/jobs/{job_id}/rollouts',
   'get /openai/v1/fine_tuning/jobs/{fine_tuning_job_id}/checkpoints',
   'post /openai/v1/uploads',
   'post /openai/v1/uploads/{upload_id}/complete',

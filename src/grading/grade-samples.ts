@@ -30,6 +30,7 @@ function gradeOf(reward: Reward, scored: readonly Scored[]): Grade {
 const gradeIn = (found: Found): number | null =>
   found.score ?? (found.problem === 'sample is no JSON' || found.problem === 'sample lacks a part' ? 0 : null)
 
+const maxMessage = 4000
 /** By OpenAI's names. */
 const kinds = {
   'missing part': 'invalid_variable_error',
@@ -42,6 +43,9 @@ const kinds = {
   'no score': 'other_error',
 } as const
 
+/** Postgres refuses NUL and broken Unicode. */
+const storable = (message: string) => message.slice(0, maxMessage).toWellFormed().replaceAll('\0', '\u{fffd}')
+
 function errorOf({ name, found }: Scored): GradeError | null {
-  return found.score === null ? { grader: name, kind: kinds[found.problem], message: found.error } : null
+  return found.score === null ? { grader: name, kind: kinds[found.problem], message: storable(found.error) } : null
 }

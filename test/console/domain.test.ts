@@ -15,6 +15,7 @@ import {
 } from '../../console/src/domain/curve.ts'
 import { commandsOf, emptyForm, formOf, requestOf, withMethod } from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
+import { bestAndWorst } from '../../console/src/domain/rollouts.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
 import { age, bytes, duration, money, parameters, parseTime } from '../../console/src/domain/format.ts'
 import { descendantsOf, lifetimesUntil } from '../../console/src/domain/key-life.ts'
@@ -345,4 +346,21 @@ test('an amount reads in its currency, and below a cent in its own digits', () =
     [12_340_000, 0, 1200].map((micros) => money(micros, 'EUR')),
     ['€12.34', '€0.00', '€0.0012'],
   )
+})
+
+test('the best and the worst answers of a step stand apart, and those without a score', () => {
+  const sample = (index: number, reward: number | null) => ({
+    ...{ index, reward, text: `a${index}`, tokens: 1, finish_reason: 'stop', grades: {}, error: null, advantage: null },
+  })
+  const groups = [
+    { row: 0, prompt: 'Who?', item: {}, samples: [sample(0, 0.5), sample(1, 1), sample(2, null)] },
+    { row: 1, prompt: [{ role: 'user', content: 'Why?' }], item: {}, samples: [sample(0, 0)] },
+  ]
+  const { best, worst, unscored } = bestAndWorst(groups, 2)
+  const told = (samples: typeof best) => samples.map(({ row, index, prompt }) => [row, index, prompt])
+  assert.deepEqual(told(best), [
+    [0, 1, 'Who?'],
+    [0, 0, 'Who?'],
+  ])
+  assert.deepEqual([told(worst), told(unscored)], [[[1, 0, 'Why?']], [[0, 2, 'Who?']]])
 })

@@ -13,7 +13,7 @@ import type { components } from './types.ts'
 const second = 1000
 
 /** The queries about one job, each under a key of its own. */
-export type JobPart = 'job' | 'events' | 'attempts' | 'metrics' | 'log' | 'evaluation' | 'checkpoints'
+export type JobPart = 'job' | 'events' | 'attempts' | 'metrics' | 'log' | 'evaluation' | 'checkpoints' | 'rollouts'
 
 const jobKey = (id: number) => ['job', id] as const
 export const partKey = (id: number, part: JobPart) => [...jobKey(id), part] as const
@@ -116,6 +116,18 @@ export const evaluationQuery = (id: number) =>
   queryOptions({
     queryKey: partKey(id, 'evaluation'),
     queryFn: ({ signal }) => unless(409, api.GET('/v1/train/jobs/{job_id}/eval', { params: jobPath(id), signal })),
+  })
+
+/** Null where no answers are stored. `step`: as typed; the newest one when empty. */
+export const rolloutsQuery = (id: number, step: string, grows: boolean) =>
+  queryOptions({
+    queryKey: [...partKey(id, 'rollouts'), step],
+    refetchInterval: grows && step === '' ? 5 * second : false,
+    queryFn: ({ signal }) => {
+      const query = { limit: 100, ...(step !== '' && { step: Number(step) }) }
+      const params = { ...jobPath(id), query }
+      return unless(404, api.GET('/v1/train/jobs/{job_id}/rollouts', { params, signal }))
+    },
   })
 
 const mostCheckpoints = 100

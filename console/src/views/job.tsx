@@ -21,6 +21,7 @@ import { JobEvents, StateWalk } from './job-events.tsx'
 import { JobFacts } from './job-facts.tsx'
 import { JobFigures, JobReason, JobStrip, plannedSteps } from './job-head.tsx'
 import { JobLog } from './job-log.tsx'
+import { JobRollouts } from './job-rollouts.tsx'
 
 export function JobView({ id }: { id: number }) {
   // The stream is opened once the job is known to be open, and closed with it.
@@ -85,8 +86,11 @@ function JobPage({ job, isFollowed }: { job: Job; isFollowed: boolean }) {
   )
 }
 
-const tabs = ['answers', 'log', 'events', 'attempts', 'checkpoints', 'arguments'] as const
+const tabs = ['answers', 'samples', 'log', 'events', 'attempts', 'checkpoints', 'arguments'] as const
 type Tab = (typeof tabs)[number]
+
+/** Only a training by rewards samples answers. */
+const tabsOf = ({ method }: Job) => tabs.filter((tab) => tab !== 'samples' || method.type === 'reinforcement')
 
 /** The part that has most to say at this time. */
 function firstTab({ status, attempts, model_name: model }: Job): Tab {
@@ -104,9 +108,11 @@ type PartsProps = {
 /** The chosen part of the page is in its address. */
 function Parts({ job, watched, events, attempts }: PartsProps) {
   const [query, change] = useQueryOfAddress()
-  const tab = tabs.find((each) => each === query.get('tab')) ?? firstTab(job)
+  const shown = tabsOf(job)
+  const tab = shown.find((each) => each === query.get('tab')) ?? firstTab(job)
   const parts: Record<Tab, () => ReactNode> = {
     answers: () => <JobEvaluation job={job} />,
+    samples: () => <JobRollouts job={job} isOpen={watched.isOpen} />,
     log: () => <JobLog id={job.job_id} {...watched} attempts={attempts.data ?? []} />,
     events: () => (
       <Answer query={events} what="the events">
@@ -123,7 +129,7 @@ function Parts({ job, watched, events, attempts }: PartsProps) {
   }
   return (
     <>
-      <Tabs label="Parts of the job" value={tab} values={tabs} onChange={(each) => change({ tab: each })} />
+      <Tabs label="Parts of the job" value={tab} values={shown} onChange={(each) => change({ tab: each })} />
       <section aria-label={tab}>{parts[tab]()}</section>
     </>
   )

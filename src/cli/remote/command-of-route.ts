@@ -7,6 +7,7 @@ export const commandOfRoute: Readonly<Record<string, string>> = {
   'GET /v1/train/jobs/{job_id}': 'anneal job',
   'GET /v1/train/jobs/{job_id}/stream': 'anneal job',
   'GET /v1/train/jobs/{job_id}/skipped-rows': 'anneal job',
+  'GET /v1/train/jobs/{job_id}/rollouts': 'anneal rollouts',
   'POST /v1/train/jobs/{job_id}/cancel': 'anneal cancel',
   'POST /v1/train/jobs/cancel': 'anneal cancel --all',
   'POST /v1/train/jobs/{job_id}/resume': 'anneal resume',

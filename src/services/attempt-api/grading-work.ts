@@ -117,6 +117,9 @@ const keyOf = ({ stepOfJob: { jobId, split, step } }: StepToGrade, { row, index 
 
 const mayPass = ({ code }: ServiceError) => code === 'unavailable' || code === 'quota_exceeded'
 
+/** Whether a repeat would fail in the same way: then the samples have no score. */
+const isLasting = (error: unknown) => wouldFailAgain(error) || (error instanceof ServiceError && !mayPass(error))
+
 /** @throws ServiceError unavailable while a model that judges is away, and other errors */
 async function gradesOf(step: StepToGrade, samples: readonly SampleToGrade[]): Promise<Grade[]> {
   const { ctx, reward, ask } = step
@@ -129,7 +132,7 @@ async function gradesOf(step: StepToGrade, samples: readonly SampleToGrade[]): P
     try {
       return await gradeSamples(scoring, reward, samples.map(itemOf), signal)
     } catch (error) {
-      if (wouldFailAgain(error)) return unscored(step, samples, (error as Error).message)
+      if (isLasting(error)) return unscored(step, samples, (error as Error).message)
       if (!signal.aborted) throw error
       const away = await awayJudge(step)
       if (away !== null) throw new ServiceError('unavailable', away)
@@ -155,11 +158,19 @@ async function awayJudge({ ctx, reward }: StepToGrade): Promise<string | null> {
   const { modelServers } = ctx.deps.database
   for (const grader of Object.values(reward.graders)) {
     if (grader.type !== 'judge') continue
-    const { baseModel } = await resolveModel(ctx, grader.model)
+    const found = await resolveModel(ctx, grader.model).catch(nullIfRefused)
+    if (!found) continue
+    const { baseModel } = found
     const server = await modelServers.findServed(baseModel.name)
     if (server?.state === 'ready') continue
     const reason = sentenceOf(server)
     return `The model ${baseModel.name}, which judges the answers, is not ready${reason ? `: ${reason}` : '.'}`
   }
   return null
+}
+
+/** A judge that was deleted meanwhile refuses its samples. */
+function nullIfRefused(error: unknown): null {
+  if (error instanceof ServiceError) return null
+  throw error
 }
