@@ -104,7 +104,7 @@ async function checkSources(work: Work, { sources, spec, settings: { tokenizers 
   for (const [index, { from, pinned, columns, set }] of sources.entries()) {
     const named = set ? { set: set.name } : {}
     const name = trainingDataName(named)
-    const uploaded = await pin(storage, from, pinned)
+    const uploaded = await pin(storage, { from, to: pinned, name: set ? name : 'uploaded data set' })
     const rows = await validateRows(await openRows(storage, pinned, name), {
       ...{ limits, watch, columns, method, needs, isSkipping },
       use(row, print) {
@@ -134,10 +134,10 @@ async function checkSources(work: Work, { sources, spec, settings: { tokenizers 
 }
 
 /** The account's URL can still write to the upload, so only the copy is used. @returns what was copied */
-async function pin(storage: Storage, from: string, to: string) {
+async function pin(storage: Storage, { from, to, name }: { from: string; to: string; name: string }) {
   for (;;) {
     const before = await storage.stat(from)
-    if (!before) throw new DatasetInvalidError('The uploaded data set no longer exists: upload it again.')
+    if (!before) throw new DatasetInvalidError(`The ${name} no longer exists: upload it again.`)
     await storage.copy(from, to)
     if ((await storage.stat(from))?.etag === before.etag) return before
   }

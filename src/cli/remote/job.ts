@@ -81,7 +81,7 @@ export function describeJob(job: Job): string {
     ['status', job.status + (job.status_reason === null ? '' : ` (${job.status_reason})`)],
     ['message', job.status_message],
     ['accepted', `${job.start_time} UTC`],
-    ['data set', job.dataset.display_name],
+    ['data set', job.datasets?.map(dataSetText).join(', ') ?? job.dataset.display_name],
     ['left out', job.skipped_rows ? `${job.skipped_rows} bad ${job.skipped_rows === 1 ? 'row' : 'rows'}` : null],
     ['progress', last && `step ${last.step}, loss ${last.loss.toFixed(4)}, ${Math.round(last.remaining_time)} s left`],
     ['cost', job.cost && moneyText(job.cost.micros, job.cost.currency)],
@@ -91,6 +91,8 @@ export function describeJob(job: Job): string {
   ] as const
   return factLines(facts)
 }
+
+const dataSetText = ({ dataset_id: id, weight }: NonNullable<Job['datasets']>[number]) => `${id} (weight ${weight})`
 
 type Fact = readonly [name: string, value: string | number | null | undefined]
 
