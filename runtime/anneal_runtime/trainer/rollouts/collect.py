@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
 
 
+STOPPED = "Asked to stop while answers were sampled or graded."
+
+
 @dataclass(frozen=True)
 class Collected:
     """Lines of the committed files, and how long their making took: nothing for those of an earlier attempt."""
@@ -51,11 +54,17 @@ class Collector:
     ranks: Ranks | None = None
     _told_of_device: bool = field(default=False, init=False)
 
-    def collect(self, split: Split, step: int, rows: list[int], stop_requested: Callable[[], bool]) -> Collected:
-        """`rows` are places in `prompts`. Raises Stopped, GraderAway and GraderFailed, each between two commits."""
+    def collect(
+        self, split: Split, step: int, rows: list[int], stop_requested: Callable[[], bool], *, is_past: bool = False
+    ) -> Collected:
+        """`rows` are places in `prompts`. `is_past`: the policy of the step is gone, so nothing is sampled. Raises
+        EndsBetweenSteps, between two commits.
+        """
         prompts = [self.prompts[split][row] for row in rows]
         since = time.monotonic()
         samples = self._agreed(lambda: self.record.find(step, SAMPLES[split]))
+        if samples is None and is_past:
+            raise RolloutsLost(f"The answers that step {step} has sampled are gone, and later steps learn from them.")
         if samples is None:
             samples = self._sample(split, step, prompts, self._pulse(stop_requested))
             self._alone(lambda: self.record.commit(step, SAMPLES[split], samples or []))
@@ -100,7 +109,7 @@ class Collector:
             return groups
         shares = [cast(list[Line], json.loads(self.ranks.tell(json.dumps(groups), each))) for each in range(size)]
         if self.ranks.stop_agreed:
-            raise Stopped()
+            raise Stopped(STOPPED)
         return [shares[number % size][number // size] for number in range(len(prompts))]
 
     def _group(
@@ -153,7 +162,7 @@ class Collector:
     def _pulse(self, stop_requested: Callable[[], bool]) -> Callable[[], None]:
         def pulse() -> None:
             if stop_requested():
-                raise Stopped()
+                raise Stopped(STOPPED)
 
         return pulse
 
