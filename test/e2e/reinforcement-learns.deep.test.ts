@@ -10,19 +10,12 @@ const prompts = readFileSync(new URL('../../models/samples/prompts.jsonl', impor
   .split('\n')
   .map((line) => JSON.parse(line) as { prompt: string })
 
-const starts = {
-  type: 'string_check',
-  name: 'starts',
-  operation: 'like',
-  input: '{{sample.output_text}}',
-  reference: 'It',
-}
-const ends = {
-  type: 'python',
-  name: 'ends',
-  source: 'def grade(sample, item): return sample["output_text"].endswith(".")',
-}
-const grader = { type: 'multi', calculate_output: '0.5 * starts + 0.5 * ends', graders: { starts, ends } }
+const texts = { input: '{{sample.output_text}}', reference: '.' }
+const stop = { type: 'string_check', name: 'stop', operation: 'like', ...texts }
+const source = 'def grade(sample, item): return any(each.isdigit() for each in sample["output_text"])'
+const number = { type: 'python', name: 'number', source }
+/** A sentence with a number. */
+const grader = { type: 'multi', calculate_output: 'stop * number', graders: { stop, number } }
 
 type Metric = { step: number; series: Record<string, number> }
 

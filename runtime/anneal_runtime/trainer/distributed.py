@@ -127,7 +127,11 @@ class Ranks:
             while (state := self.sum_of([0.0])[0]) == 0:
                 pass
             if state > 1:
-                raise Stopped() if self.stop_agreed else PeerLost("Another process of this run has ended it.")
+                raise (
+                    Stopped("Asked to stop.")
+                    if self.stop_agreed
+                    else PeerLost("Another process of this run has ended it.")
+                )
             return None
         with ThreadPoolExecutor(1) as pool:
             working = pool.submit(work)

@@ -134,3 +134,8 @@ def test_equal_rewards_cost_no_pass_and_change_nothing(tmp_path: Path, monkeypat
     training = run(tmp_path, Service(lambda _sample, _before: reward(0.1)), of_method={}, eval_steps=2)
     assert training.rows[8]["series"]["frac_reward_zero_std"] == 1
     assert "no_signal" in training.notes
+
+
+def test_rewards_may_be_whole_numbers(tmp_path: Path) -> None:
+    training = run(tmp_path, Service(lambda _sample, before: reward(before % 2)), of_method={}, max_steps=1)
+    assert training.rows[1]["series"]["reward"] == 0.5

@@ -10,6 +10,8 @@ import torch
 from support.rollouts import Service, Training, method, moody, prompts, run_killed_once, without_times
 from support.training import train
 
+from anneal_runtime.trainer.failures import RolloutsLost
+
 ARGS = {"max_steps": 6, "save_steps": 3, "batch_size": 2, "eval_steps": 3, "lora_dropout": 0.1, "keep": "best"}
 
 
@@ -59,6 +61,14 @@ def test_a_kill_changes_no_byte_and_grades_nothing_twice(
     assert without_times(resumed) == without_times(expected)
     assert resumed.weights.keys() == expected.weights.keys()
     assert all(torch.equal(resumed.weights[name], value) for name, value in expected.weights.items())
+
+
+def test_answers_that_are_gone_are_not_sampled_by_a_later_policy(
+    tmp_path: Path, undisturbed: Callable[[], tuple[Service, Training]]
+) -> None:
+    _, training = undisturbed()
+    with pytest.raises(RolloutsLost, match="step 3 has sampled are gone"):
+        runner(tmp_path)(rollouts=Service(moody).plan(), checkpoint=training.checkpoints[3])
 
 
 def test_a_step_has_the_figures_of_its_answers(undisturbed: Callable[[], tuple[Service, Training]]) -> None:

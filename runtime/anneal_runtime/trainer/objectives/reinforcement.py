@@ -60,7 +60,7 @@ class ReinforcementStep(Step):
     def __init__(self, objective: Reinforcement, rows: list[int]) -> None:
         self._objective, method, encoded = objective, objective.method, objective.rows
         sequences = encoded.sequences(rows)
-        rewards = torch.tensor([encoded.rewards[row] for row in rows])
+        rewards = torch.tensor([encoded.rewards[row] for row in rows], dtype=torch.float32)
         is_flat = spread(rewards) < LEAST_DIFFERENCE
         # Of equal rewards rounding may leave a trace, which would cost passes.
         advantages = group_advantages(rewards, method["scale_rewards"]).masked_fill(is_flat, 0.0).reshape(-1).tolist()

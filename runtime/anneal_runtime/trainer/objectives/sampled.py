@@ -49,7 +49,7 @@ class SampledReinforcement(Reinforcement):
         first = number - (number - 1) % self.method.updates_per_batch
         self._seconds = (0.0, 0.0)
         if first != self._sampled_for:
-            collected = self.collector.collect("train", first, rows, stop_requested)
+            collected = self.collector.collect("train", first, rows, stop_requested, is_past=first < number)
             self._learn_from(rows, collected)
             if first == number:
                 self._seconds = (collected.sampling_s, collected.grading_s)

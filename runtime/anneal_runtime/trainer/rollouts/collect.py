@@ -5,6 +5,7 @@ again: a later attempt reads it.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +26,9 @@ from anneal_runtime.trainer.training_args import Note
 
 if TYPE_CHECKING:
     from anneal_runtime.trainer.distributed import Ranks
+
+
+STOPPED = "Asked to stop while answers were sampled or graded."
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,17 @@ class Collector:
     ranks: Ranks | None = None
     _told_of_device: bool = field(default=False, init=False)
 
-    def collect(self, split: Split, step: int, rows: list[int], stop_requested: Callable[[], bool]) -> Collected:
-        """`rows` are places in `prompts`. Raises Stopped, GraderAway and GraderFailed, each between two commits."""
+    def collect(
+        self, split: Split, step: int, rows: list[int], stop_requested: Callable[[], bool], *, is_past: bool = False
+    ) -> Collected:
+        """`rows` are places in `prompts`. `is_past`: the policy of the step is gone, so nothing is sampled. Raises
+        EndsBetweenSteps, between two commits.
+        """
         prompts = [self.prompts[split][row] for row in rows]
         since = time.monotonic()
         samples = self._agreed(lambda: self.record.find(step, SAMPLES[split]))
+        if samples is None and is_past:
+            raise RolloutsLost(f"The answers that step {step} has sampled are gone, and later steps learn from them.")
         if samples is None:
             samples = self._sample(split, step, prompts, self._pulse(stop_requested))
             self._alone(lambda: self.record.commit(step, SAMPLES[split], samples or []))
@@ -72,7 +82,8 @@ class Collector:
         if known is not None:
             return known
         graded = self.grading.grade(step, split, samples, self._pulse(stop_requested))
-        values = torch.tensor([[torch.nan if each is None else each for each in line["rewards"]] for line in graded])
+        # JSON has whole numbers without a point.
+        values = torch.tensor([[math.nan if each is None else float(each) for each in line["rewards"]] for line in graded])
         advantages = group_advantages(values, self.scale_rewards).tolist()
         lines = [{**line, "advantages": rounded(own)} for line, own in zip(graded, advantages, strict=True)]
         self.record.commit(step, REWARDS[split], lines)
@@ -100,7 +111,7 @@ class Collector:
             return groups
         shares = [cast(list[Line], json.loads(self.ranks.tell(json.dumps(groups), each))) for each in range(size)]
         if self.ranks.stop_agreed:
-            raise Stopped()
+            raise Stopped(STOPPED)
         return [shares[number % size][number // size] for number in range(len(prompts))]
 
     def _group(
@@ -153,7 +164,7 @@ class Collector:
     def _pulse(self, stop_requested: Callable[[], bool]) -> Callable[[], None]:
         def pulse() -> None:
             if stop_requested():
-                raise Stopped()
+                raise Stopped(STOPPED)
 
         return pulse
 

@@ -18,6 +18,7 @@ from anneal_runtime.server.decoding.forward import TorchForward
 from anneal_runtime.server.decoding.rows import GenerationRequest, Row, SamplingParams, Vocabulary
 from anneal_runtime.tokenization import text_of
 from anneal_runtime.tool_text import Message, read_calls
+from anneal_runtime.trainer.failures import Diverged
 from anneal_runtime.trainer.rollouts.policy import Policy
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ class Sampler:
             else:
                 failures = batch.step() or []
             if failures:
-                raise failures[0].cause
+                # Only numbers that are not finite fail a row without a grammar.
+                raise Diverged(f"The training diverged. {failures[0].cause} Use a lower learning_rate.")
             for row in [row for row in batch.rows if row.answer is not None]:
                 yield rows[row].place, self._sampled(row, rows[row])
             batch.drop([row.answer is not None for row in batch.rows])
