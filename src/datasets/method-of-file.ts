@@ -10,19 +10,24 @@ const lookedAtRows = 20
 /** After decompression. */
 const lookedAtBytes = 32 * 1024 * 1024
 
+/** Rows of these have answers. A row that only lacks its answer is no prompt for reinforcement. */
+const withAnswers = offeredMethods.filter((method) => method !== 'reinforcement')
+
 /** @returns the first method that takes one of the first rows; supervised where none does, and for chosen columns */
 export async function methodOfFile(storage: Storage, key: string, columns: Columns | null): Promise<MethodName> {
   const file = columns === null ? await storage.read(key) : null
   if (!file) return 'supervised'
-  let seen = 0
+  let [seen, arePrompts] = [0, false]
+  const guess = () => (arePrompts ? 'reinforcement' : 'supervised')
   try {
     for await (const batch of readDataset(file as AsyncIterable<Buffer>, lookedAtBytes))
       for (const raw of batch) {
-        const method = 'problem' in raw ? undefined : offeredMethods.find((each) => takes(each, raw.value))
+        const method = 'problem' in raw ? undefined : withAnswers.find((each) => takes(each, raw.value))
         if (method) return method
-        if (++seen === lookedAtRows) return 'supervised'
+        arePrompts ||= !('problem' in raw) && takes('reinforcement', raw.value)
+        if (++seen === lookedAtRows) return guess()
       }
-    return 'supervised'
+    return guess()
   } finally {
     // Nothing more is fetched.
     file.destroy()

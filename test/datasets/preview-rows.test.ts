@@ -192,3 +192,18 @@ test('rows of two answers are read for the method that takes the first of them, 
   )
   assert.match(found.rows[1]?.error?.reason ?? '', /^is missing. This job's method is dpo/)
 })
+
+test('prompts are read for reinforcement, unless a row has the answer that another one lacks', async () => {
+  const page = { ...asked, method: null, offset: 0, limit: 10 }
+  const read = async (...rows: object[]) => {
+    const text = rows.map((row) => JSON.stringify(row)).join('\n')
+    const storage = { read: () => Promise.resolve(Readable.from([Buffer.from(text)])) } as unknown as Storage
+    const { method, rows: shown } = (await previewRows(storage, page, { tokenizers })) ?? assert.fail()
+    return [method, shown.map(({ row, error }) => row?.input ?? error?.field)]
+  }
+  assert.deepEqual(await read({ prompt: 'Who?', key: 1 }), ['reinforcement', ['Who?']])
+  assert.deepEqual(await read({ prompt: 'Who?' }, { prompt: 'Why?', completion: 'So.' }), [
+    'supervised',
+    ['completion', 'Why?'],
+  ])
+})

@@ -88,6 +88,15 @@ test('out of time: the saved model or a checkpoint is published; without both th
   }
 })
 
+test('graders that fail end the job with what it has learned; graders that are away cost no resume', () => {
+  const failed = { cause: 'grader_failed', message: 'No scores.' } as const
+  assert.equal(decideNext([outcome(failed)], plenty).next, 'fail')
+  const decision = decideNext([outcome({ ...failed, hasCheckpoint: true })], plenty)
+  assert.ok(decision.next === 'complete_partially' && decision.reason === 'grader_failed')
+  const away = decideNext(many(3, { cause: 'grader_away' }), { resumesLeft: 0 })
+  assert.ok(away.next === 'relaunch' && !away.counts && away.backOffMs === 4000)
+})
+
 test('out of resumes: a checkpoint is published; without a checkpoint the job fails', () => {
   const decision = decideNext([outcome({ hasCheckpoint: true })], { resumesLeft: 0 })
   assert.ok(decision.next === 'complete_partially' && decision.reason === 'resume_limit_reached')

@@ -1,6 +1,8 @@
 // A job that learns from rewards: what it tells, what it stores, and how its evaluation is scored.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { eventually } from '../support/eventually.ts'
+import { pidOf } from '../support/processes.ts'
 import { connection, openAccount } from '../support/stack.ts'
 
 type Sample = { reward: number | null; grades: Record<string, number | null>; tokens: number; text: string }
@@ -61,10 +63,43 @@ suite('a job of reinforcement', () => {
     const last = events.data.find(({ type }) => type === 'metrics')?.data ?? assert.fail('no step')
     isNear(last['full_valid_mean_reward'] as number, meanReward(heldOut))
   })
+
+  test('a killed trainer goes on with the answers and the scores that it had, though its judge is moody', async () => {
+    const api = await openAccount()
+    const input = [{ role: 'user', content: 'How good is {{sample.output_text}}?' }]
+    const judge = { type: 'score_model', name: 'judge', model: connection().baseModel, input, range: [0, 100] }
+    const hyperparameters = { batch_size: 2, samples_per_prompt: 4, max_completion_tokens: 8 }
+    const id = await api.train({
+      data: Array.from({ length: 12 }, (_, row) => ({ prompt: `Say ${row}: ` })),
+      // Without a checkpoint every step is replayed.
+      finetune_args: { max_steps: 10, save_steps: 100 },
+      method: {
+        type: 'reinforcement',
+        reinforcement: { grader: { ...judge, sampling_params: { temperature: 2 } }, hyperparameters },
+      },
+    })
+    const stored = (step: number) => api.get<Page>(`/v1/train/jobs/${id}/rollouts?step=${step}`)
+    const metricsOf = async () => (await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)).metrics
+    await eventually(async () => (await metricsOf()).some(({ step }) => step === 3))
+    const before = [await stored(1), await stored(2)]
+    process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')
+    const { resume_count } = await api.untilStatus(id, 'COMPLETED')
+    assert.equal(resume_count, 1)
+    assert.deepEqual([await stored(1), await stored(2)], before)
+    const metrics = await metricsOf()
+    assert.deepEqual(
+      metrics.map(({ step }) => step),
+      Array.from({ length: 10 }, (_, at) => at + 1),
+    )
+    for (const { step, series } of metrics) {
+      const { groups } = await stored(step)
+      isNear(series['reward'], mean(groups.flatMap(({ samples }) => samples.map(({ reward }) => reward ?? 0))), 1e-3)
+    }
+  })
 })
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 
-function isNear(seen: number | undefined, expected: number) {
-  assert.ok(seen !== undefined && Math.abs(seen - expected) < 1e-5, `${seen}, expected ${expected}`)
+function isNear(seen: number | undefined, expected: number, allowed = 1e-5) {
+  assert.ok(seen !== undefined && Math.abs(seen - expected) < allowed, `${seen}, expected ${expected}`)
 }
