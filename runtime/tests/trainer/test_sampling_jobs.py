@@ -12,6 +12,11 @@ from support.assignments import assign_sampling, resume
 from support.fake_anneal import FakeAnneal
 from support.trainer_process import start_trainer
 
+from anneal_runtime.internal_api import InternalApi
+from anneal_runtime.trainer.assignment import Assignment
+from anneal_runtime.trainer.failures import RolloutsLost
+from anneal_runtime.trainer.rollouts.record import JobRecord
+
 MOST_STEPS = 8
 Outcome = tuple[list[Any], bytes, dict[str, bytes]]
 
@@ -78,6 +83,24 @@ def test_the_evaluation_has_both_answers_to_each_prompt_and_what_graders_read(
     results = anneal.evaluation["results"]
     assert [result["item"] for result in results] == [{"n": 0}, {"n": 1}, {"n": 2}]
     assert all(result["expected"] == "" and result["tuned"] and result["base"] for result in results)
+
+
+def test_a_record_holds_any_text_and_says_when_it_is_gone(anneal: FakeAnneal, tmp_path: Path) -> None:
+    assign_sampling(anneal, 3)
+
+    def record() -> JobRecord:
+        return JobRecord(InternalApi(anneal.url, anneal.token), tmp_path, claim(), claim)
+
+    def claim() -> Assignment:
+        return Assignment.from_json({**anneal.assignment, "rollouts": anneal.rollouts(after=0)})
+
+    lines = [{"row": 0, "text": "\u2028 and \x85 and \ud800 \n"}, {"row": 1, "logps": [-0.10000000149011612]}]
+    record().commit(1, "samples.jsonl", lines)
+    assert record().find(1, "samples.jsonl") == lines and record().find(1, "rewards.jsonl") is None
+    lost = record()
+    with pytest.raises(RolloutsLost, match=r"samples\.jsonl of step 1"):
+        lost._assignment.rollouts.clear()
+        lost.find(1, "samples.jsonl")
 
 
 def test_two_processes_share_the_answers_of_a_step(undisturbed: Callable[[str], Outcome]) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from anneal_runtime.internal_api import InternalApi
 from anneal_runtime.trainer.artifacts import publish
 from anneal_runtime.trainer.assignment import Assignment, Claim, fetch
+from anneal_runtime.trainer.failures import RolloutsLost
 
 Split = Literal["train", "held_out"]
 Line = dict[str, Any]
@@ -42,7 +42,10 @@ class JobRecord:
         self._folder.mkdir(parents=True, exist_ok=True)
         fetch(lambda current: current.rollout_files(step, name), self._folder, self._assignment, self._claim)
         path = self._folder / name
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        if not path.exists():
+            raise RolloutsLost(f"The file {name} of step {step} was committed, and the service has it no more.")
+        # Not splitlines, which takes more characters for the end of a line.
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         path.unlink()
         return lines
 
@@ -60,7 +63,8 @@ def rounded(logps: list[float]) -> list[float]:
 
 
 def _json(line: Line) -> str:
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(line, separators=(",", ":"))
 
 
-_nothing_first: Callable[[], object] = bool
+def _nothing_first() -> None:
+    """Reports may come later: the record does not depend on them."""
