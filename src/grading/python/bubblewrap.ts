@@ -19,12 +19,12 @@ const libraries = ['/lib', '/lib64', '/usr/lib', '/etc/ld.so.cache', '/usr/share
 
 /**
  * The kernel ends a grader before the service when memory runs out. A session competes with other sessions as a whole, so nice
- * says nothing outside of the grader's own; the session's own number may be set ten times a second.
+ * says nothing outside of the grader's own. The session's own number may be set ten times a second.
  */
 const asVictim = `{
   echo 1000 >/proc/self/oom_score_adj
   [ -e /proc/self/autogroup ] && for try in 1 2 3 4 5 6 7 8 9; do
-    echo 19 >/proc/self/autogroup && break
+    echo 10 >/proc/self/autogroup && break
     sleep 0.1
   done
 } 2>/dev/null
