@@ -58,6 +58,11 @@ const suites: Record<string, Suite> = {
     when: 'after a change of runtime/',
     args: ['tools/python.mjs', 'test', '--quiet', '-m', 'slow'],
   },
+  graders: {
+    what: 'programs of users that take all the time, memory and disk of their sandbox; needs bubblewrap',
+    when: 'after a change of src/grading/python, or of the kernel that it is to run on',
+    args: ['--test', 'test/grading/python/sandbox.deep.test.ts'],
+  },
   network: {
     what: 'an object store behind a network that swallows packets',
     when: 'after a change of src/storage',

@@ -17,8 +17,18 @@ const variables = {
 }
 const libraries = ['/lib', '/lib64', '/usr/lib', '/etc/ld.so.cache', '/usr/share/zoneinfo']
 
-/** The kernel ends a grader before the service when memory runs out. None of the words is a user's. */
-const asVictim = ['-c', 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$@"', 'sh']
+/**
+ * The kernel ends a grader before the service when memory runs out. A session competes with other sessions as a whole, so nice
+ * says nothing outside of the grader's own. The session's own number may be set ten times a second.
+ */
+const asVictim = `{
+  echo 1000 >/proc/self/oom_score_adj
+  [ -e /proc/self/autogroup ] && for try in 1 2 3 4 5 6 7 8 9; do
+    echo 10 >/proc/self/autogroup && break
+    sleep 0.1
+  done
+} 2>/dev/null
+exec "$@"`
 
 /**
  * Paths of this machine, such as a home's, have other names within.
@@ -29,7 +39,7 @@ export function sandboxCommand({ executable, prefix, folders }: Interpreter): [s
   return [
     'sh',
     [
-      ...asVictim,
+      ...['-c', asVictim, 'sh'],
       'bwrap',
       ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
       ...['--uid', '65534', '--gid', '65534', '--cap-drop', 'ALL', '--die-with-parent', '--hostname', 'grader'],

@@ -24,7 +24,8 @@ const resultDescriptor = 3
 const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
 
 export function startProcess([command, words]: [string, string[]]): GraderProcess {
-  const child = spawn(command, words, { env, stdio: ['pipe', 'ignore', 'pipe', 'pipe'] })
+  // In a session of its own, which has a priority of its own.
+  const child = spawn(command, words, { env, detached: true, stdio: ['pipe', 'ignore', 'pipe', 'pipe'] })
   const results = child.stdio[resultDescriptor] as Readable
   let waiting: PromiseWithResolvers<Answer> | null = null
   let gone: string | null = null
