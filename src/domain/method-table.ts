@@ -94,7 +94,7 @@ export const trainingMethods = {
       'logps/rejected',
     ],
     batchSize: 16,
-    rateFactor: 0.01,
+    rateFactor: 0.1,
   },
   kto: {
     hyperparameters: {
@@ -120,7 +120,7 @@ export const trainingMethods = {
     ],
     series: ['rewards/chosen', 'rewards/rejected', 'rewards/margins', 'logps/chosen', 'logps/rejected', 'kl'],
     batchSize: 16,
-    rateFactor: 0.01,
+    rateFactor: 0.1,
   },
   reinforcement: {
     hyperparameters: {

@@ -6,30 +6,12 @@ import { referencesIn } from './item-template.ts'
 
 /** Room for a program and some conversations. */
 const maxGraderLength = 524_288
-const maxFormatLength = 65_536
 
-const ResponseFormat = z
-  .strictObject({
-    type: z
-      .enum(['text', 'json_object', 'json_schema'])
-      .describe('The kind of answer: free text, any JSON object, or JSON of a schema'),
-    json_schema: z
-      .strictObject({
-        name: z.string().max(64).describe('A name for the schema; not used'),
-        description: z.string().nullish().describe('Accepted and ignored'),
-        schema: z.record(z.string(), z.unknown()).describe('The JSON schema of the answer'),
-        strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
-      })
-      .nullish()
-      .describe('The schema of the answer, for json_schema'),
-  })
-  .refine(({ type, json_schema: named }) => type !== 'json_schema' || Boolean(named), {
-    path: ['json_schema'],
-    error: 'is required',
-  })
-  .refine((format) => JSON.stringify(format).length <= maxFormatLength, {
-    error: `must not be longer than ${maxFormatLength} characters as JSON`,
-  })
+const ResponseFormat = z.looseObject({
+  type: z
+    .enum(['text'], { error: 'must be text: structured answers are not sampled yet' })
+    .describe('Always text: answers are sampled as free text'),
+})
 
 /** Parts of `method.reinforcement` beside its hyperparameters. */
 export const rewardFields = {
@@ -38,13 +20,12 @@ export const rewardFields = {
   })
     .nullish()
     .describe('What the answers are rewarded by. Required'),
-  response_format: ResponseFormat.nullish().describe('The form that sampled answers have; free text when absent'),
+  response_format: ResponseFormat.nullish().describe('The form that sampled answers have'),
 }
 
 /** Frozen with the job, as the request wrote it; judges are those that their names meant then. */
 export type RewardTask = {
   grader: FineTuningGrader
-  response_format?: z.output<typeof ResponseFormat>
 }
 
 export type SentTask = z.output<z.ZodObject<typeof rewardFields>>

@@ -213,7 +213,6 @@ export const ShownMethod = z.object({
         .describe(
           'As the request named it; a model that judges is the one that its name meant then. Lists may leave it out',
         ),
-      response_format: sentObject.optional().describe('As the request named it; absent for free text'),
     })
     .optional()
     .describe(onlyOfMethod),
@@ -240,12 +239,11 @@ export function resolvedHyperparameters(
 }
 
 /** With every hyperparameter that a trainer reads. */
-export function methodForTrainer({ type, hyperparameters, task }: TrainingMethod) {
+export function methodForTrainer({ type, hyperparameters }: TrainingMethod) {
   const { hyperparameters: knobs } = tables[type] as MethodTable
   const read = Object.fromEntries(Object.entries(hyperparameters).filter(([name]) => !knobs[name]?.isForService))
-  const format = task?.response_format
   if (type === 'reinforcement') read['samples_per_prompt'] = samplesPerPrompt(hyperparameters)
-  return { type, [type]: { ...(format && { response_format: format }), hyperparameters: read } }
+  return { type, [type]: { hyperparameters: read } }
 }
 
 /** Answers to a prompt of a step. */

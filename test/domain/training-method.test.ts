@@ -136,10 +136,9 @@ test('the trainer gets the hyperparameters that it reads, with the multiplied nu
   const { method, finetuneArgs, recommendedArgs } = resolve(asked)
   assert.equal(finetuneArgs.eval_steps, 20)
   assert.deepEqual(recommendedArgs, { learning_rate: 0.0001, batch_size: 8, gradient_accumulation_steps: 1 })
-  const task = { grader: FineTuningGrader.parse(grader), response_format: { type: 'json_object' } } as const
+  const task = { grader: FineTuningGrader.parse(grader) }
   const { reinforcement } = methodForTrainer({ ...(method ?? assert.fail()), task }) as Record<string, object>
   assert.deepEqual(reinforcement, {
-    response_format: { type: 'json_object' },
     hyperparameters: {
       ...{ loss_type: 'gspo', epsilon: 0.0003, epsilon_high: 0.0004, kl_coefficient: 0, scale_rewards: 'group' },
       ...{ num_iterations: 1, max_completion_tokens: 512, mask_truncated: false, samples_per_prompt: 12 },

@@ -135,10 +135,7 @@ def _with_rollouts(plan: Plan, attempt: Attempt, assignment: Assignment) -> Plan
     from anneal_runtime.trainer.rollouts.prepare import RolloutPlan
     from anneal_runtime.trainer.rollouts.record import JobRecord
 
-    asked = (assignment.method or {}).get("reinforcement", {})
-    form, place = (asked.get("response_format") or {}).get("type", "text"), plan.method["rollouts"]
-    if form != "text":
-        raise DataError(f"response_format {form} is not offered yet: answers are sampled as free text.")
+    place = plan.method["rollouts"]
     if place != "inline":
         raise DataError(f"rollouts {place} is not offered yet: answers are sampled inline, by the trainer.")
     record = JobRecord(attempt.api, attempt.settings.work_dir, assignment, attempt.claim)

@@ -1,5 +1,4 @@
 // Checks what a reinforcement job rewards its answers by, before the job is accepted.
-import { readSchemas } from '../../domain/answer-schema/read-schemas.ts'
 import type { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import { itemNeedsOf, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
 import { invalidInput } from '../../domain/service-error.ts'
@@ -15,22 +14,9 @@ const firstRows = 20
  * @returns the task of the request, with the models that its judges mean now
  * @throws ServiceError invalid_input, model_not_found
  */
-export async function resolveTask(
-  ctx: Ctx,
-  { grader, response_format: format }: Partial<SentTask>,
-): Promise<RewardTask> {
+export async function resolveTask(ctx: Ctx, { grader }: Partial<SentTask>): Promise<RewardTask> {
   if (!grader) throw invalidInput(`${field}.grader`, 'A reinforcement job needs a grader.')
-  const pinned = await pinGrader(ctx, grader)
-  if (!format || format.type === 'text') return { grader: pinned }
-  if (format.json_schema) {
-    const at = `${field}.response_format.json_schema.schema`
-    const { accountId, deps } = ctx
-    const signal = new AbortController().signal
-    await readSchemas([{ at, schema: format.json_schema.schema }], (large) =>
-      deps.inference.readSchemas(large, { accountId, signal }),
-    )
-  }
-  return { grader: pinned, response_format: format }
+  return { grader: await pinGrader(ctx, grader) }
 }
 
 async function pinGrader(ctx: Ctx, grader: FineTuningGrader): Promise<FineTuningGrader> {

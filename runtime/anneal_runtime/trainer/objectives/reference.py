@@ -62,6 +62,7 @@ class StartingModel:
 
     def load(self, folder: Path) -> None:
         if self._is_kept and (folder / START_FILE).exists():
+            self._is_base = False
             stored = load_file(folder / START_FILE)
             self._start = [
                 stored[name].to(own.device) for name, own in zip(trainable(self._model), self._start, strict=True)
