@@ -99,6 +99,10 @@ const benches: Record<string, { says: string; command: string[] }> = {
     says: 'processor time of a training by each method against TRL, on the same rows of mixed length',
     command: [process.execPath, 'bench/methods.ts'],
   },
+  rollouts: {
+    says: "sampling in the trainer against transformers' generate, and the loop's own share of a reinforcement step",
+    command: [toolPath('python'), 'bench/rollouts.py'],
+  },
   gpu: {
     says: 'on a GPU: the trainer and our engine against transformers, exact resume, a full memory; a small version on a CPU',
     command: [toolPath('python'), 'bench/gpu', 'resume', 'memory', 'engine', 'trainer'],

@@ -23,7 +23,7 @@ test('absent hyperparameters have the defaults of the method and of its loss', (
     ...{ beta: 2, loss_type: 'simpo', label_smoothing: 0, sft_weight: 0, simpo_gamma: 0.5, reference: 'none' },
   })
   assert.deepEqual(method.given, ['loss_type'])
-  assert.deepEqual(recommendedArgs, { learning_rate: 0.00001, batch_size: 16, gradient_accumulation_steps: 1 })
+  assert.deepEqual(recommendedArgs, { learning_rate: 0.0001, batch_size: 16, gradient_accumulation_steps: 1 })
 })
 
 test('the hyperparameters of every method stand for arguments', () => {
@@ -89,7 +89,7 @@ for (const [sent, path, message] of refused)
   })
 
 test('a job shows its method with the arguments as hyperparameters', () => {
-  const args = { ...documentedDefaults, learning_rate: 0.00003, num_train_epochs: 2, batch_size: 8 }
+  const args = { ...documentedDefaults, learning_rate: 0.0003, num_train_epochs: 2, batch_size: 8 }
   const { method } = resolve({ type: 'dpo' })
   const shown = shownMethod(
     { method, args: { ...args, gradient_accumulation_steps: 1 } },

@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processId } from '../../src/embedded/connection.ts'
 import { createRandom, type Random } from '../inference/support/random.ts'
-import { modelFiles, withResumes } from '../support/database.ts'
+import { modelFiles, rolloutsOf, withResumes } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { pidOf } from '../support/processes.ts'
 import { connection, openAccount, type Api } from '../support/stack.ts'
@@ -21,19 +21,28 @@ const linesOf = (name: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 const args = { max_steps: 40, save_steps: 6, batch_size: 4, gradient_accumulation_steps: 1, lora_dropout: 0.1 }
+const grader = {
+  ...{ type: 'text_similarity', name: 'close', evaluation_metric: 'fuzzy_match' },
+  ...{ input: '{{sample.output_text}}', reference: '{{item.answer}}' },
+}
+const sampling = { samples_per_prompt: 4, max_completion_tokens: 16, num_iterations: 2, kl_coefficient: 0.01 }
 const methods = {
   supervised: { rows: linesOf('pairs.jsonl') },
   dpo: { rows: linesOf('preferences.jsonl') },
   kto: { rows: linesOf('judged.jsonl') },
+  reinforcement: {
+    rows: linesOf('pairs.jsonl').map(({ input, output }) => ({ prompt: input, answer: output })),
+    asked: { grader, hyperparameters: sampling },
+  },
 }
 
 suite('kill -9 in a job of each method', () => {
   const random = createRandom(seed)
-  for (const [method, { rows }] of Object.entries(methods))
-    test(`${method}: ${kills} kills change no byte (seed ${seed})`, async () => {
+  for (const [type, { rows, ...given }] of Object.entries(methods))
+    test(`${type}: ${kills} kills change no byte (seed ${seed})`, async () => {
       const api = await openAccount()
-      const start = () =>
-        api.train({ data: rows, eval_data: rows.slice(0, 8), method: { type: method }, finetune_args: args })
+      const method = { type, ...('asked' in given && { [type]: given.asked }) }
+      const start = () => api.train({ data: rows, eval_data: rows.slice(0, 8), method, finetune_args: args })
       const calm = await start()
       await api.untilStatus(calm, 'COMPLETED')
       const expected = await outcomeOf(api, calm)
@@ -86,7 +95,10 @@ function isKilled(pid: number): boolean {
   }
 }
 
-const ofTime = ['iter_time', 'remaining_time', 'tokens_per_second']
+const isOfTime = (name: string) =>
+  ['iter_time', 'remaining_time', 'tokens_per_second'].includes(name) || name.startsWith('step_seconds/')
+
+const withoutTime = (figures: object) => Object.fromEntries(Object.entries(figures).filter(([name]) => !isOfTime(name)))
 
 /** Weights and figures, without those of time. */
 async function outcomeOf(api: Api, id: number) {
@@ -94,8 +106,6 @@ async function outcomeOf(api: Api, id: number) {
   const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
   const weights = (await modelFiles(id)).find(({ name }) => name === 'adapter_model.safetensors')?.sha256
   assert.ok(weights)
-  const steps = metrics.map((metric) =>
-    Object.fromEntries(Object.entries(metric).filter(([name]) => !ofTime.includes(name))),
-  )
-  return { weights, steps }
+  const steps = metrics.map(({ series = {}, ...metric }) => ({ ...withoutTime(metric), series: withoutTime(series) }))
+  return { weights, steps, rollouts: await rolloutsOf(id) }
 }

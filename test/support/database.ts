@@ -46,3 +46,11 @@ export const modelFiles = async (jobId: number) => {
   const rows = (await execute({ text, values: [jobId] })) as { files: { name: string; sha256: string }[] }[]
   return rows.flatMap(({ files }) => files)
 }
+
+/** The hashes of the answers and rewards that a job has committed, by step. */
+export const rolloutsOf = (jobId: number) =>
+  execute({
+    text: `select step, file->>'name' as name, file->>'sha256' as sha256 from artifacts, jsonb_array_elements(files) file
+      where job_id = $1 and kind = 'rollouts' and committed_at is not null order by step, name`,
+    values: [jobId],
+  })

@@ -83,7 +83,9 @@ class Collector:
             return known
         graded = self.grading.grade(step, split, samples, self._pulse(stop_requested))
         # JSON has whole numbers without a point.
-        values = torch.tensor([[math.nan if each is None else float(each) for each in line["rewards"]] for line in graded])
+        values = torch.tensor(
+            [[math.nan if each is None else float(each) for each in line["rewards"]] for line in graded]
+        )
         advantages = group_advantages(values, self.scale_rewards).tolist()
         lines = [{**line, "advantages": rounded(own)} for line, own in zip(graded, advantages, strict=True)]
         self.record.commit(step, REWARDS[split], lines)
