@@ -60,6 +60,7 @@ test('a single job has the documented fields, its history as JSON text', async (
     status_reason: null,
     status_message: null,
     resumable: false,
+    evaluation: null,
     warnings: [],
     base_model: 'tiny',
     finetune_args: { ...args, eval_steps: 10 },

@@ -33,6 +33,8 @@ export const training: Record<string, Extreme[]> = {
   list_training_job_metrics: [
     { what: '10,000 steps', sent: (stock) => ({ params: ofJob(stock), query: 'limit=10000' }) },
   ],
+  // The job of the stock has none: `read-rollouts.ts` bounds a page by bytes.
+  list_rollouts: [{ what: 'the newest step', sent: (stock) => ({ params: ofJob(stock), query: 'limit=100' }) }],
   read_training_job_tensorboard_file: [{ what: '100,000 steps', sent: (stock) => ({ params: ofJob(stock) }) }],
   follow_training_job: [
     { what: 'all of 100,000 steps and 10,000 events', sent: (stock) => ({ params: ofJob(stock) }) },
