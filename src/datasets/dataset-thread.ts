@@ -14,6 +14,7 @@ import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { previewRows, type Preview } from './preview-rows.ts'
 import { prepareData, type CheckedData, type DataOfJob } from './prepare-data.ts'
 import { prepareLines, type LinesWanted } from './prepared-lines.ts'
+import { readRolloutPage, type PageWanted, type RolloutPage } from './rollout-page.ts'
 import { sampleRows, type Sample, type SampledRows } from './sample-rows.ts'
 import type { Tokenizers } from './token-sample.ts'
 
@@ -26,12 +27,24 @@ export type DatasetTask =
   | ({ kind: 'map' } & Mapping)
   | ({ kind: 'join' } & PartsToJoin)
   | ({ kind: 'lines' } & LinesWanted)
+  | ({ kind: 'rollouts' } & PageWanted)
   | PreviewTask
 
 export type PreviewTask = { kind: 'preview'; key: string } & Preview
 
 export type TaskAnswer =
-  | { result: CheckedData | DatasetReport | RowPreview | SampledRows | DataFile | JoinedParts | PreparedRows | null }
+  | {
+      result:
+        | CheckedData
+        | DatasetReport
+        | RowPreview
+        | SampledRows
+        | DataFile
+        | JoinedParts
+        | PreparedRows
+        | RolloutPage
+        | null
+    }
   | { invalid: { message: string; report: NamedReport | undefined } }
   | { error: string; isBug: boolean }
 
@@ -64,6 +77,8 @@ function perform(task: DatasetTask) {
       return joinParts(storage, task)
     case 'lines':
       return prepareLines(storage, task)
+    case 'rollouts':
+      return readRolloutPage(storage, task)
     case 'preview':
       return previewRows(storage, task, settings)
   }

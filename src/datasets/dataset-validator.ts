@@ -11,6 +11,7 @@ import type { JoinedParts, PartsToJoin } from './join-parts.ts'
 import type { Mapping } from './map-columns.ts'
 import type { LinesWanted } from './prepared-lines.ts'
 import type { CheckedData, DataOfJob } from './prepare-data.ts'
+import type { PageWanted, RolloutPage } from './rollout-page.ts'
 import type { CheckWanted } from './validate-dataset.ts'
 import type { Sample, SampledRows } from './sample-rows.ts'
 import type { Tokenizers } from './token-sample.ts'
@@ -77,5 +78,8 @@ export function createDatasetValidator(
     /** Rows as the lines that a trainer would get. @returns null when no object has this key */
     lines: ({ accountId, ...wanted }: LinesWanted & { accountId: string }, signal: AbortSignal) =>
       inThread(accountId, { kind: 'lines', ...wanted }, signal) as Promise<PreparedRows | null>,
+    /** Answers that a job has sampled. @returns null when no object has the key. @throws DatasetInvalidError */
+    rollouts: ({ accountId, ...wanted }: PageWanted & { accountId: string }, signal: AbortSignal) =>
+      inThread(accountId, { kind: 'rollouts', ...wanted }, signal) as Promise<RolloutPage | null>,
   }
 }

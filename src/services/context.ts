@@ -61,7 +61,7 @@ export type ServiceDependencies = {
   database: Database
   notifications: Notifications
   storage: Storage
-  datasets: Pick<DatasetValidator, 'check' | 'preview' | 'lines' | 'map' | 'join'>
+  datasets: Pick<DatasetValidator, 'check' | 'preview' | 'lines' | 'rollouts' | 'map' | 'join'>
   inference: Inference
   batchBeginnings: BatchBeginnings
   grading: Grading

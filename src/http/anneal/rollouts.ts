@@ -17,10 +17,10 @@ export const rolloutRoutes = [
     query: RolloutQuery,
     errorStatuses: [409],
     response: RolloutPage,
-    async handle({ caller: ctx, params: { job_id: jobId }, query, setHeader }) {
+    async handle({ caller: ctx, params: { job_id: jobId }, query, setHeader, signal }) {
       const { split = 'train', after = 0, limit = defaultGroups, step, row } = query
       const input = { jobId, step, row, split, after, limit }
-      const { policyStep, next, ...page } = await readRollouts({ ctx, input })
+      const { policyStep, next, ...page } = await readRollouts({ ctx, input, signal })
       if (next !== null)
         setHeader('Link', linkToNext(`/v1/train/jobs/${jobId}/rollouts`, { ...query, step: page.step, after: next }))
       return { ...page, policy_step: policyStep, next }

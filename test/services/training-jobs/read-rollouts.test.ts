@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { readRolloutPage, type PageWanted } from '../../../src/datasets/rollout-page.ts'
 import { readRollouts } from '../../../src/services/training-jobs/read-rollouts.ts'
+import type { Storage } from '../../../src/storage/storage.ts'
 import { contextOf } from '../../support/service-context.ts'
 
 const sample = (index: number) => ({
@@ -37,20 +39,23 @@ function reading(files: Record<string, string[]>) {
         newestRolloutStep: () => Promise.resolve(3),
       },
     },
-    // In pieces that end within a line.
-    storage: {
-      read: (key: string) => {
-        const text = (files[key] ?? []).map((line) => `${line}\n`).join('')
-        const pieces = Array.from({ length: Math.ceil(text.length / 50) }, (_, at) =>
-          text.slice(50 * at, 50 * (at + 1)),
-        )
-        return Promise.resolve(Readable.from(pieces.map((piece) => Buffer.from(piece))))
-      },
-    },
+    datasets: { rollouts: (wanted: PageWanted) => readRolloutPage(storage, wanted) },
   }
+  // In pieces that end within a line.
+  const storage = {
+    read: (key: string) => {
+      const text = (files[key] ?? []).map((line) => `${line}\n`).join('')
+      const pieces = Array.from({ length: Math.ceil(text.length / 50) }, (_, at) => text.slice(50 * at, 50 * (at + 1)))
+      return Promise.resolve(Readable.from(pieces.map((piece) => Buffer.from(piece))))
+    },
+  } as unknown as Storage
   const asked = { jobId: 7, step: undefined, row: undefined, split: 'train', after: 0, limit: 20 } as const
   return (input: Partial<Parameters<typeof readRollouts>[0]['input']> = {}) =>
-    readRollouts({ ctx: contextOf({ deps, accountId: 'a' }), input: { ...asked, ...input } })
+    readRollouts({
+      ctx: contextOf({ deps, accountId: 'a' }),
+      input: { ...asked, ...input },
+      signal: AbortSignal.any([]),
+    })
 }
 
 const files = { 'samples.jsonl': sampled, 'rewards.jsonl': rewarded }
