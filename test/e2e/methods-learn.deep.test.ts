@@ -1,14 +1,16 @@
-// Reinforcement teaches a form of answer: the mean reward of held-out prompts rises from almost nothing to almost all.
+// The methods do what they say, on the samples that ship: preferences order held-out pairs rightly, and rewards rise.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { skip } from '../grading/python/support.ts'
 import { openAccount } from '../support/stack.ts'
 
-const prompts = readFileSync(new URL('../../models/samples/prompts.jsonl', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as { prompt: string })
+const linesOf = (name: string) =>
+  readFileSync(new URL(`../../models/samples/${name}`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, string>)
+const [pairs, prompts] = [linesOf('preferences.jsonl'), linesOf('prompts.jsonl')]
 
 const texts = { input: '{{sample.output_text}}', reference: '.' }
 const stop = { type: 'string_check', name: 'stop', operation: 'like', ...texts }
@@ -18,6 +20,27 @@ const number = { type: 'python', name: 'number', source }
 const grader = { type: 'multi', calculate_output: 'stop * number', graders: { stop, number } }
 
 type Metric = { step: number; series: Record<string, number> }
+
+type Share = { mean: number }
+
+test('dpo orders held-out pairs rightly, and does not make the chosen answers less likely', async () => {
+  const api = await openAccount()
+  const hyperparameters = { n_epochs: 3, learning_rate_multiplier: 3, sft_weight: 1 }
+  const id = await api.train({
+    ...{ data: pairs.slice(0, 200), eval_data: pairs.slice(200), finetune_args: { eval_steps: 5 } },
+    method: { type: 'dpo', dpo: { hyperparameters } },
+  })
+  await api.untilStatus(id, 'COMPLETED')
+  const { summary } = await api.get<{ summary: Record<string, { tuned: Share; base: Share }> }>(
+    `/v1/train/jobs/${id}/eval`,
+  )
+  const { base, tuned } = summary['prefers_chosen'] ?? assert.fail()
+  const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
+  const chosen = metrics.map(({ series }) => series['valid_logps/chosen']).filter((each) => each !== undefined)
+  console.log(`ordered rightly: ${base.mean}, then ${tuned.mean}; log-probability of the chosen: ${chosen.join(', ')}`)
+  assert.ok(base.mean > 0.4 && base.mean < 0.65 && tuned.mean >= 0.9)
+  assert.ok((chosen.at(-1) ?? -Infinity) > (chosen[0] ?? 0))
+})
 
 suite('reinforcement', { skip }, () => {
   for (const seed of [1, 2, 3])
