@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Catalogue, CatalogueEntry } from '../domain/catalogue.ts'
+import type { Catalogue, CatalogueEntry, ModelFiles } from '../domain/catalogue.ts'
+import type { ModelShape } from '../domain/training-memory.ts'
 
 type Folders = { ANNEAL_MODELS_DIR?: string | undefined; ANNEAL_MODEL_CACHE?: string | undefined }
 
@@ -13,14 +14,36 @@ export const tokenizersOf = ({ entries }: Catalogue, env: Folders) =>
     return folder === null ? [] : [{ name: entry.name, folder }]
   })
 
-/** Whether the model has a chat template; undefined when its files are not here. */
-export function findTemplate(entry: CatalogueEntry, env: Folders): boolean | undefined {
+/** What the files of the model say; empty when they are not here. */
+export function readModelFiles(entry: CatalogueEntry, env: Folders): ModelFiles {
   const folder = folderOf(entry, env)
-  const config = folder === null ? null : join(folder, 'tokenizer_config.json')
-  if (folder === null || config === null || !existsSync(config)) return undefined
-  if (existsSync(join(folder, 'chat_template.jinja'))) return true
-  const { chat_template: template } = JSON.parse(readFileSync(config, 'utf8')) as { chat_template?: unknown }
-  return Boolean(template)
+  if (folder === null || !existsSync(join(folder, 'tokenizer_config.json'))) return {}
+  const shape = existsSync(join(folder, 'config.json')) ? shapeIn(readJson(join(folder, 'config.json'))) : undefined
+  const hasTemplate =
+    existsSync(join(folder, 'chat_template.jinja')) ||
+    Boolean(readJson(join(folder, 'tokenizer_config.json'))['chat_template'])
+  return { chatTemplate: hasTemplate, ...(shape && { shape }) }
+}
+
+const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+
+/** Undefined for a model that is not like a Llama. */
+function shapeIn(config: Record<string, unknown>): ModelShape | undefined {
+  const number = (name: string) => (typeof config[name] === 'number' ? config[name] : undefined)
+  const [hiddenSize, layers, heads] = [
+    number('hidden_size'),
+    number('num_hidden_layers'),
+    number('num_attention_heads'),
+  ]
+  const [intermediateSize, vocabularySize] = [number('intermediate_size'), number('vocab_size')]
+  if (!hiddenSize || !layers || !heads || !intermediateSize || !vocabularySize) return undefined
+  const headSize = number('head_dim') ?? hiddenSize / heads
+  return {
+    ...{ hiddenSize, layers, intermediateSize, vocabularySize },
+    queryWidth: heads * headSize,
+    keyWidth: (number('num_key_value_heads') ?? heads) * headSize,
+    sharesEmbeddings: config['tie_word_embeddings'] === true,
+  }
 }
 
 function folderOf({ source }: CatalogueEntry, env: Folders): string | null {

@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { parseCatalogue } from '../domain/catalogue.ts'
 import { retentionOf } from '../domain/retention.ts'
 import { listed, parse } from './environment.ts'
-import { findTemplate, tokenizersOf } from './model-files.ts'
+import { readModelFiles, tokenizersOf } from './model-files.ts'
 import { ServiceEnvironment } from './service-environment.ts'
 
 const hourMs = 3_600_000
@@ -15,7 +15,7 @@ export type Config = ReturnType<typeof readConfig>
 export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   const env = parse(ServiceEnvironment, environment)
   const catalogue = parseCatalogue(JSON.parse(readFileSync(env.ANNEAL_CATALOGUE, 'utf8')), (entry) =>
-    findTemplate(entry, env),
+    readModelFiles(entry, env),
   )
   return {
     release: packageJson.version,

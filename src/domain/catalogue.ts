@@ -1,4 +1,5 @@
 // The models that this installation serves, read from `models.json` and checked at start.
+import type { ModelShape } from './training-memory.ts'
 import { z } from 'zod'
 import { FinetuneArgs, type RecommendedArgs } from './training-args.ts'
 
@@ -65,6 +66,8 @@ const Entry = z.strictObject({
       cpuCount: z.number().positive().default(1),
       memoryGiB: z.number().positive().default(4),
       gpuCount: z.int().min(0).default(0),
+      /** Memory of one GPU. A dry run compares a training with it. */
+      gpuMemoryGiB: z.number().positive().optional(),
       /** The most that a program may write: downloads, checkpoints on their way, logs. A program that writes more is ended. */
       diskGiB: z.number().positive().default(defaultDiskGiB),
       /** Model servers of this model, each with the resources above. */
@@ -77,7 +80,13 @@ const Entry = z.strictObject({
 
 const CatalogueFile = z.strictObject({ $comment: z.string().optional(), models: z.array(Entry).min(1) })
 
-export type CatalogueEntry = Omit<z.infer<typeof Entry>, 'recommendedArgs'> & { recommendedArgs: RecommendedArgs }
+/** `shape`: where the files of the model are on this machine. */
+export type CatalogueEntry = Omit<z.infer<typeof Entry>, 'recommendedArgs'> & {
+  recommendedArgs: RecommendedArgs
+  shape?: ModelShape
+}
+/** What the files of a model say, where they are on this machine. */
+export type ModelFiles = { chatTemplate?: boolean; shape?: ModelShape }
 
 export type Catalogue = {
   entries: readonly CatalogueEntry[]
@@ -89,18 +98,15 @@ export type Catalogue = {
 }
 
 /**
- * @param findTemplate looks into the files of a model that does not say whether it has a chat template; undefined: not known
+ * @param read looks into the files of a completion model; what the catalogue says counts before them
  * @throws Error naming the entry and what to fix
  */
-export function parseCatalogue(
-  json: unknown,
-  findTemplate: (entry: CatalogueEntry) => boolean | undefined = () => undefined,
-): Catalogue {
+export function parseCatalogue(json: unknown, read: (entry: CatalogueEntry) => ModelFiles = () => ({})): Catalogue {
   const parsed = CatalogueFile.safeParse(json)
   if (!parsed.success) throw new Error(`The model catalogue is not valid: ${z.prettifyError(parsed.error)}`)
   const entries = (parsed.data.models as CatalogueEntry[]).map((entry) => {
-    const chatTemplate = entry.chatTemplate ?? (entry.task === 'completion' ? findTemplate(entry) : false)
-    return { ...entry, ...(chatTemplate !== undefined && { chatTemplate }) }
+    const found = entry.task === 'completion' ? read(entry) : { chatTemplate: false }
+    return { ...found, ...entry }
   })
   const byName = new Map<string, CatalogueEntry>()
   const slugs = new Set<string>()

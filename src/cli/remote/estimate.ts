@@ -25,6 +25,7 @@ export function describeEstimate({
     ['judgements', judged ? String(judged) : null],
     ['time', rangeText(rest.estimated_seconds)],
     ['GPU time', rest.estimated_gpu_seconds?.high ? rangeText(rest.estimated_gpu_seconds) : null],
+    ['memory', memoryText(rest)],
     ['note', note],
   ] as const
   return facts
@@ -35,5 +36,12 @@ export function describeEstimate({
 
 const rangeText = (range: Range) =>
   range && `${seconds(range.likely)} s, between ${seconds(range.low)} and ${seconds(range.high)} s`
+
+function memoryText({ memory_gib: memory, fits, advice }: Pick<Estimate, 'memory_gib' | 'fits' | 'advice'>) {
+  // A service of an older release does not tell it.
+  if (!memory) return null
+  const said = `about ${memory.estimated} GiB${memory.available === null ? '' : ` of ${memory.available}`}`
+  return fits === false ? [`${said}, which does not fit.`, ...advice].join(' ') : said
+}
 
 const seconds = (value: number) => String(Math.round(value))

@@ -73,6 +73,10 @@ const gpusOf = ({ gpu_config: asked }: TrainBody) => ({
   nodes: asked?.nodes ?? asked?.max_nodes,
 })
 
+const gibibytes = (value: number) => Number(value.toPrecision(3))
+const mapped = <K extends string>(parts: Record<K, number>, of: (value: number) => number) =>
+  Object.fromEntries(Object.entries<number>(parts).map(([name, value]) => [name, of(value)])) as Record<K, number>
+
 const dryRun = ({
   rows,
   skippedRows,
@@ -84,6 +88,7 @@ const dryRun = ({
   seconds,
   gpuSeconds,
   basedOn,
+  memory,
   sampling,
   warnings,
 }: TrainingEstimate) => ({
@@ -98,6 +103,12 @@ const dryRun = ({
   estimated_seconds: seconds,
   estimated_gpu_seconds: gpuSeconds,
   based_on: basedOn,
+  memory_gib: memory && {
+    ...{ estimated: gibibytes(memory.estimated), least: gibibytes(memory.least), available: memory.available },
+    parts: mapped(memory.parts, gibibytes),
+  },
+  fits: memory && memory.fits,
+  advice: memory?.advice ?? [],
   ...(sampling && {
     samples: sampling.samples,
     sampled_tokens: sampling.sampledTokens,

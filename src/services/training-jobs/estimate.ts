@@ -13,6 +13,7 @@ import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
 import { rowsLeft } from '../datasets/resolve.ts'
 import { requireRoomNow } from '../limits/account-quotas.ts'
+import { estimateMemory, type MemoryEstimate } from './estimate-memory.ts'
 import { askedGpus, resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastJobs = 20
@@ -34,6 +35,7 @@ export type TrainingEstimate = {
   gpuSeconds: Estimate | null
   /** Number of complete jobs behind the estimate. */
   basedOn: number
+  memory: MemoryEstimate | null
   /** Of reinforcement; null for other methods. */
   sampling: PlannedSampling | null
   /** What of the request has no effect or is done in another way. */
@@ -85,18 +87,22 @@ export async function estimateTrainingJob({
   const ofRows = reports.flatMap((report) => [...formWarnings(learned, report), ...asList(skippedNote(report))])
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
+  const tokens = tokensPerRow === null || !isCounted ? null : Math.round(tokensPerRow * rowCount)
+  const learnedTokens = isCounted ? learnedOf(reports, method) : null
+  const learnedShare = tokens && learnedTokens !== null ? Math.min(1, learnedTokens / tokens) : null
   return {
     rows: total(reports, (report) => report.rowCount),
     skippedRows: isSkipping ? total(reports, (report) => report.badRowCount) : null,
     // Another model's tokenizer makes twice or half as many of the same text. It still compares this data with past data.
-    tokens: tokensPerRow === null || !isCounted ? null : Math.round(tokensPerRow * rowCount),
-    learnedTokens: isCounted ? learnedOf(reports, method) : null,
+    tokens,
+    learnedTokens,
     countedRows: isCounted ? total(reports, ({ tokenLength }) => tokenLength?.sampledRows ?? 0) : 0,
     steps,
     epochs,
     seconds,
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
+    memory: estimateMemory({ entry, args, method, gpuCount, reports, learned: learnedShare }),
     sampling: method?.task ? plannedSampling({ ...method, task: method.task }, { steps, rowsPerStep, past }) : null,
     warnings: [...told, ...ofRows],
   }

@@ -225,6 +225,29 @@ const DryRun = named(
     based_on: z
       .int()
       .describe('Complete jobs on this base and as many GPUs, of all accounts, that the estimate comes from'),
+    memory_gib: z
+      .object({
+        estimated: z.number().describe('At the peak, in GiB, with the arguments of the run'),
+        least: z
+          .number()
+          .describe('With passes of a single row and gradient checkpointing, to which a trainer on a GPU falls back'),
+        available: z.number().nullable().describe('Memory of a trainer, or of one GPU; null when it is not known'),
+        parts: z
+          .object({
+            runtime: z.number().describe('Python and its libraries'),
+            weights: z.number().describe('Weights of the base'),
+            optimizer: z.number().describe('The adapter, its gradients and the moments of its optimizer'),
+            activations: z.number().describe('What a pass keeps for the backward pass'),
+            logits: z.number().describe('Logits of the learned tokens'),
+            reference: z.number().describe('The adapter of the start'),
+            sampler: z.number().describe('Keys and values of sampled answers'),
+          })
+          .describe('What adds up to estimated'),
+      })
+      .nullable()
+      .describe('Null where the files or the tokenizer of the model are not on the server. Measured on CPUs only'),
+    fits: z.boolean().nullable().describe('Whether the memory is enough; null when it is not known'),
+    advice: z.array(z.string()).describe('What to change when it does not fit'),
     samples: z
       .int()
       .optional()
