@@ -20,7 +20,9 @@ export const promptReaderOf =
   (needs: readonly ItemNeed[]) =>
   (value: unknown, unread: string[] = []): DatasetRow | RowProblem => {
     if (!isObject(value)) return { field: 'row', reason: 'is not an object such as {"prompt": "..."}' }
-    const { asked, item } = partsOf(value)
+    const parts = partsOf(value)
+    if ('reason' in parts) return parts
+    const { asked, item } = parts
     const row = readAsked(asked, value, unread)
     if ('reason' in row) return row
     return itemProblem(item, needs) ?? { ...row, item }
@@ -30,16 +32,18 @@ type Asked = { prompt?: Field; messages?: Field; tools?: Field }
 type Field = { key: string; value: unknown }
 
 /** Capitals, and blanks around a name, make no difference in the fields that are read. */
-function partsOf(value: Fields): { asked: Asked; item: Fields } {
+function partsOf(value: Fields): { asked: Asked; item: Fields } | RowProblem {
   const asked: Asked = {}
-  const item: Fields = {}
+  const item: [string, unknown][] = []
   for (const [key, each] of Object.entries(value)) {
     const name = key.trim().toLowerCase()
     if (name === 'prompt' || name === 'messages' || name === 'tools') {
+      const other = asked[name]
+      if (other && !isAbsent(each)) return { field: key, reason: `is the same field as "${other.key}": keep one` }
       if (!isAbsent(each)) asked[name] = { key, value: each }
-    } else item[key] = each
+    } else item.push([key, each])
   }
-  return { asked, item }
+  return { asked, item: Object.fromEntries(item) }
 }
 
 function readAsked({ prompt, messages, tools }: Asked, row: Fields, unread: string[]): DatasetRow | RowProblem {

@@ -56,8 +56,9 @@ function knobSchema(knob: Knob): z.ZodType {
   const { minimum, maximum } = knob
   const isWhole = 'argument' in knob || knob.isWhole
   const range = `a ${isWhole ? 'whole number' : 'number'} from ${minimum} to ${maximum}`
-  const number = isWhole ? z.int({ error: range }) : z.number({ error: range })
-  return orAuto(number.min(minimum).max(maximum), range).describe(description)
+  const error = `must be "auto" or ${range}`
+  const number = isWhole ? z.int({ error }) : z.number({ error })
+  return orAuto(number.min(minimum, error).max(maximum, error), range).describe(description)
 }
 
 function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
@@ -137,6 +138,11 @@ export function resolveMethod(
   const lossType = String(given['loss_type'] ?? defaults['loss_type'])
   const own = Object.fromEntries(Object.entries(given).filter(([name]) => name in defaults))
   const hyperparameters = { ...defaults, ...defaultsByLossType[lossType], ...own }
+  if (hyperparameters['loss_type'] === 'robust' && Number(hyperparameters['label_smoothing']) >= 0.5)
+    throw invalidInput(
+      `method.${type}.hyperparameters.label_smoothing`,
+      'label_smoothing must be below 0.5 with loss_type robust: at 0.5 the labels say nothing.',
+    )
   const found = { type, hyperparameters, given: Object.keys(given) }
   // So the hash of such a job is that of earlier releases.
   const isUsual = Object.entries(defaults).every(([name, value]) => hyperparameters[name] === value)

@@ -16,13 +16,16 @@ export async function gradeSamples(
   return scored.map((each) => gradeOf(reward, each))
 }
 
+/** Trainers compare rewards as 32-bit numbers. */
+const largestReward = 1e9
+
 function gradeOf(reward: Reward, scored: readonly Scored[]): Grade {
   const grades = Object.fromEntries(scored.map(({ name, found }) => [name, gradeIn(found)]))
   const failed = scored.find(({ name }) => grades[name] === null)
   if (failed) return { reward: null, grades, error: errorOf(failed) }
   const value = rewardOfScores(reward, grades as Record<string, number>)
-  if (value !== null) return { reward: value, grades, error: null }
-  const message = `The formula of the grader has no finite number for ${JSON.stringify(grades)}.`
+  if (value !== null && Math.abs(value) <= largestReward) return { reward: value, grades, error: null }
+  const message = `The grader has no number from -${largestReward} to ${largestReward} for ${JSON.stringify(grades)}.`
   return { reward: null, grades, error: { grader: 'multi', kind: 'formula_parse_error', message } }
 }
 

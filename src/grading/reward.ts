@@ -28,7 +28,7 @@ export async function scoreSamples(
     const piece = await scoring.grading.fillChunk(scoring.accountId, { ...chunk, from }, signal)
     const columns = await Promise.all(
       named.map(([, grader], at) =>
-        scoreFilled(scoring, { grader, filled: piece.columns[at] ?? [], start: from }, signal),
+        scoreFilled(scoring, { grader, filled: piece.columns[at] ?? [], start: from }, limitOf(grader, signal)),
       ),
     )
     for (const item of piece.samples.keys())
@@ -36,6 +36,10 @@ export async function scoreSamples(
     if (piece.isLast) return scored
   }
 }
+
+/** A program has a limit of its own, and may wait for a sandbox. */
+const limitOf = ({ type }: ItemGrader, signal: AbortSignal) =>
+  type === 'python' ? new AbortController().signal : signal
 
 /** @returns null where the formula has no finite number */
 export function rewardOfScores({ graders, formula }: Reward, scores: Readonly<Record<string, number>>): number | null {

@@ -1,4 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
 import type { Grade, RolloutSplit, SamplePlace } from '../domain/rollouts.ts'
 import type { Connection } from './connection.ts'
 
@@ -20,6 +20,11 @@ export const createGradeRepository = (db: Connection) => ({
   async list({ jobId, split, step }: StepOfJob, rows: readonly number[]): Promise<GradedSample[]> {
     const found = await db.grade.findMany({ where: { jobId, split, step, row: { in: [...new Set(rows)] } } })
     return found.map(({ row, index, grade }) => ({ row, index, ...(grade as unknown as Grade) }))
+  },
+
+  /** A resume asks for them again. */
+  async deleteUnscored(jobId: number) {
+    await db.grade.deleteMany({ where: { jobId, grade: { path: ['reward'], equals: Prisma.AnyNull } } })
   },
 
   async deleteStep({ jobId, split, step }: StepOfJob) {

@@ -1,6 +1,7 @@
 // Reads the news of a job after a follower's cursor, in one statement, so that all parts are of one instant.
 import type { JobCursor } from '../domain/job-cursor.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
+import type { TrainingMethod } from '../domain/training-method.ts'
 import type { TrainingJobStatus } from '../domain/training-job-status.ts'
 import type { JobEvent } from '../domain/training-job.ts'
 import { metricOf, type MetricRow } from './job-details.ts'
@@ -17,6 +18,7 @@ export type JobNews = {
   stateSequence: number
   currentAttempt: number
   args: TrainingArgs
+  method: Omit<TrainingMethod, 'task'> | null
   trainRows: number | null
   /** The events in their order, at most `limit`; times as Postgres writes them in JSON. */
   events: FeedEvent[]
@@ -52,6 +54,7 @@ const readNews: Statement = {
   text: `
     select j.status, j.status_reason as "statusReason", j.status_message as "statusMessage", j.model_name as "modelName",
       j.state_sequence::float8 as "stateSequence", j.current_attempt as "currentAttempt", j.spec->'args' as args,
+      (j.spec->'method') - 'task' as method,
       (j.prepared_data->'train'->>'rowCount')::int as "trainRows",
       (select coalesce(jsonb_agg(to_jsonb(e) - 'job_id' order by e.id), '[]') from (
         select * from job_events where job_id = j.id and id > $2::bigint order by id limit $6::int) e) as events,

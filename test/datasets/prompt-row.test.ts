@@ -65,3 +65,11 @@ for (const [row, field, reason] of refused)
   test(`refuses ${JSON.stringify(row).slice(0, 60)}`, () => {
     assert.deepEqual(read(row), { field, reason })
   })
+
+test('a field that stands twice is refused, and an item keeps a key of any name', () => {
+  const read = promptReaderOf([])
+  const twice = read({ prompt: 'a', Prompt: 'b' })
+  assert.deepEqual('reason' in twice && twice.reason, 'is the same field as "prompt": keep one')
+  const row = read(JSON.parse('{"prompt": "x", "__proto__": {"a": 1}}'))
+  assert.ok('item' in row && Object.hasOwn(row.item ?? {}, '__proto__'))
+})

@@ -706,6 +706,7 @@ suite('a dry run', () => {
     assert.match(warned.warnings.join(), /Did you mean max_steps\?$/)
     assert.deepEqual(told, {
       ...{ dry_run: true, rows: 40, tokens: 500, learned_tokens: 300, counted_rows: 30 },
+      ...{ memory_gib: null, fits: null, advice: [] },
       ...{ steps: 200, epochs: 10, based_on: 1 },
       estimated_seconds: { low: 24.2, likely: 50, high: 103.1 },
       estimated_gpu_seconds: { low: 48.4, likely: 100, high: 206.2 },

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 
 from anneal_runtime.log import log
-from anneal_runtime.model_source import LoadedModel
+from anneal_runtime.model_source import LoadedModel, context_length
 from anneal_runtime.trainer.adapter import add_adapter, continue_adapter, trainable
 from anneal_runtime.trainer.best_adapter import BestAdapter
 from anneal_runtime.trainer.checkpoint import RunState, load_checkpoint
@@ -48,6 +48,7 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     objectives = _objectives(method, forward, data, start) if sampling is None else {"train": sampling.objective(start)}
     references = {name: each.reference for name, each in objectives.items() if each.reference is not None}
     longest = data.rows.longest() + (int(method["max_completion_tokens"]) if samples else 0)
+    longest = min(longest, context_length(base.model.config)) if samples else longest
     state = RunState(token_budget=default_token_budget(longest, args.batch_size, forward.device))
     keeps_best = data.held_out is not None and args.keep == "best" and (ranks is None or ranks.rank == 0)
     best = BestAdapter(model) if keeps_best else None

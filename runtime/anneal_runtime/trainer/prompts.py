@@ -28,7 +28,7 @@ def encode_prompts(
     path: Path, encoder: TextEncoder, max_length: int, overlong: str
 ) -> tuple[EncodedRows, list[Prompt]]:
     """The prompts that are not left out, and their tokens with one for an answer. Raises DataError without any."""
-    prompts, rows = list[Prompt](), EncodedRows()
+    prompts, rows = list[Prompt](), EncodedRows(path)
     lines = enumerate(read_lines(path, _prompt_of))
     while chunk := list(islice(lines, ROWS_AT_ONCE)):
         with chats_of_data():

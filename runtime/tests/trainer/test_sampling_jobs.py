@@ -114,7 +114,6 @@ def test_two_processes_share_the_answers_of_a_step(undisturbed: Callable[[str], 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"response_format": {"type": "json_object"}}, "response_format json_object is not offered yet"),
         ({"hyperparameters": {"rollouts": "server"}}, "rollouts server is not offered yet"),
     ],
 )

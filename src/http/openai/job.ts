@@ -1,5 +1,6 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
 import { resolvedHyperparameters, shownMethod, type MethodRequest } from '../../domain/training-method.ts'
+import { invalidInput } from '../../domain/service-error.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
 import { fineTunedName } from '../../domain/model-reference.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
@@ -105,10 +106,17 @@ const errorOf = ({ statusReason, statusMessage }: TrainingJob) => ({
   param: statusReason === 'data_error' ? 'training_file' : null,
 })
 
-/** The method of the request; its hyperparameters may also stand at the older place. */
+/**
+ * The method of the request; the hyperparameters of supervised training may also stand at the older place.
+ * @throws ServiceError invalid_input for those of another method
+ */
 export function methodOf({ method, hyperparameters }: FineTuningRequest): MethodRequest | null {
-  if (method) return method
-  return hyperparameters ? { type: 'supervised', supervised: { hyperparameters } } : null
+  if (!hyperparameters) return method ?? null
+  const type = method?.type ?? 'supervised'
+  if (type !== 'supervised')
+    throw invalidInput('hyperparameters', `is not read beside method: put it into method.${type}.hyperparameters`)
+  const supervised = { ...method?.supervised, hyperparameters: method?.supervised?.hyperparameters ?? hyperparameters }
+  return { ...method, type, supervised }
 }
 
 function fileOfKey(key: string | null): string | null {

@@ -13,7 +13,7 @@ type ReportedStep = Series & { step: number; loss: number; valid_rows?: number |
 export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; step: ReportedStep }) {
   const { step, loss } = reported
   const { spec, preparedData } = job
-  const total = stepsOf({ args: spec.args, trainRows: preparedData?.train.rowCount ?? null })
+  const total = stepsOf({ ...spec, trainRows: preparedData?.train.rowCount ?? null })
   const isFull = reported.valid_rows === preparedData?.evaluation.rowCount
   const validation = validationOf(reported, isFull)
   const ofReward = spec.method?.task && reinforcementMetrics(spec.method.task, reported, { isFull })

@@ -19,6 +19,8 @@ import { wouldFailAgain } from '../training-jobs/score-evaluation.ts'
 export const maxSamplesAtGraders = 1024
 /** Samples that are graded, and stored, together. */
 const pieceSize = 16
+/** Programs take up to seconds for a sample. */
+const pieceOfPrograms = 2
 const turnsOfAccount = 4
 /** For an answer of a model that judges and is ready. */
 const judgeLimitMs = 60_000
@@ -52,8 +54,10 @@ export function createGradingWork() {
     const room = maxSamplesAtGraders - (samplesOf.get(accountId) ?? 0)
     const fresh = samples.filter((sample) => !underWay.has(keyOf(step, sample))).slice(0, Math.max(0, room))
     samplesOf.set(accountId, maxSamplesAtGraders - room + fresh.length)
-    for (let start = 0; start < fresh.length; start += pieceSize) {
-      const piece = fresh.slice(start, start + pieceSize)
+    const hasProgram = Object.values(step.reward.graders).some(({ type }) => type === 'python')
+    const size = hasProgram ? pieceOfPrograms : pieceSize
+    for (let start = 0; start < fresh.length; start += size) {
+      const piece = fresh.slice(start, start + size)
       const graded = inTurn(step, piece).finally(() => {
         for (const sample of piece) underWay.delete(keyOf(step, sample))
         const left = (samplesOf.get(accountId) ?? 0) - piece.length

@@ -34,6 +34,7 @@ export async function resumeTrainingJob({
       refuseUnlessResumable(job)
       if (!mayDiffer && isFailedByData(job)) throw sameData(jobId)
       await requireRoomForJob(ctx, tx)
+      if (job.statusReason === 'grader_failed') await tx.grades.deleteUnscored(jobId)
       const { generation } = await tx.trainingJobs.resume(jobId, 'The job is resumed and waits for a slot.')
       const actor = `key:${ctx.apiKeyId}`
       await tx.jobEvents.add(

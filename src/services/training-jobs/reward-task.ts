@@ -1,5 +1,7 @@
 // Checks what a reinforcement job rewards its answers by, before the job is accepted.
-import type { FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
+import { rewardOf, type FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
+import { templatesOf } from '../../domain/item-grader.ts'
+import { referencesIn } from '../../domain/item-template.ts'
 import { itemNeedsOf, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
@@ -19,11 +21,25 @@ export async function resolveTask(ctx: Ctx, { grader }: Partial<SentTask>): Prom
   return { grader: await pinGrader(ctx, grader) }
 }
 
+const knownParts = /^sample(\.(output_text|finish_reason)$|\.output_(json|tools)\b|$)/
+
+/** What no answer has would score 0 for all of them. @throws ServiceError invalid_input */
+function checkPartsOfSample(grader: FineTuningGrader) {
+  for (const [name, each] of Object.entries(rewardOf(grader).graders))
+    for (const part of templatesOf(each).flatMap(referencesIn))
+      if (/^sample\b/.test(part) && !knownParts.test(part))
+        throw invalidInput(
+          grader.type === 'multi' ? `${field}.grader.graders.${name}` : `${field}.grader`,
+          `The grader reads {{${part}}}. A sample has output_text, output_json, output_tools and finish_reason.`,
+        )
+}
+
 async function pinGrader(ctx: Ctx, grader: FineTuningGrader): Promise<FineTuningGrader> {
   const isMulti = grader.type === 'multi'
   const names = isMulti ? Object.keys(grader.graders) : []
   const graders = isMulti ? Object.values(grader.graders) : [grader]
   const pathOf = (at: number) => (isMulti ? `${field}.grader.graders.${names[at]}` : `${field}.grader`)
+  checkPartsOfSample(grader)
   await checkPrograms(ctx, graders, pathOf)
   const pinned = await pinJudges(ctx, graders, (at) => `${pathOf(at)}.model`)
   if (!isMulti) return pinned[0] ?? grader

@@ -23,6 +23,7 @@ import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { resolveSources } from '../datasets/resolve-several.ts'
 import { nothingUploaded, placeOf, resolveDataset, rowsLeft, type DatasetReference } from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
+import { requireBoundedSampling } from './bounded-sampling.ts'
 import { checkFirstRows, resolveTask } from './reward-task.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
@@ -85,6 +86,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const method = await withTask(ctx, asked, input.method)
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
+  if (method?.type === 'reinforcement') requireBoundedSampling(method, args.args, { entry, sets: input.sets })
   const told = [
     ...(input.notes ?? []),
     ...notes,

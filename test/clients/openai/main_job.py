@@ -353,7 +353,10 @@ def graders_score_a_sample() -> None:
     assert 0 <= scored.reward <= 10 and scored.metadata.sampled_model_name == BASE
     assert scored.metadata.token_usage == scored.api_model_grader_token_usage_per_model[BASE]
     python: Any = {"type": "python", "name": "p", "source": "def grade(sample, item):\n    return 1.0"}
-    refusal(openai.BadRequestError, lambda: graders.validate(grader=python))
+    try:
+        assert graders.run(grader=python, model_sample="Ann").reward == 1
+    except openai.BadRequestError as error:  # a machine without a sandbox
+        assert "Python graders" in str(error), error
 
 
 @check

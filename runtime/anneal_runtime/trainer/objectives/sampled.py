@@ -86,12 +86,12 @@ class SampledReinforcement(Reinforcement):
         has_spread = bool((spread(rewards) > 0).any())
         by_errors = all(any(line["errors"]) for line in collected.rewards)
         flat_for = 0 if has_spread or not by_errors else self.memory.get("steps_without_spread", 0) + 1
-        self.memory["steps_without_spread"] = flat_for
         if flat_for >= MOST_WITHOUT_SPREAD:
             raise GraderFailed(
                 f"In {flat_for} batches of answers in a row, up to step {step}, every group of answers has errors of "
                 f"graders, and none has rewards that differ. {said(*errors[0])}"
             )
+        self.memory["steps_without_spread"] = flat_for
 
 
 class SampledStep(Step):

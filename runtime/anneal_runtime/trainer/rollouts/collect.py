@@ -74,7 +74,6 @@ class Collector:
         sampled_at = time.monotonic()
         rewards = self._agreed(lambda: self._rewards(split, step, samples or [], stop_requested))
         assert rewards is not None
-        check_graded(step, samples, rewards, self.grading.on_error)
         return Collected(samples, rewards, sampled_at - since, time.monotonic() - sampled_at)
 
     def _rewards(self, split: Split, step: int, samples: list[Line], stop_requested: Callable[[], bool]) -> list[Line]:
@@ -88,6 +87,8 @@ class Collector:
         )
         advantages = group_advantages(values, self.scale_rewards).tolist()
         lines = [{**line, "advantages": rounded(own)} for line, own in zip(graded, advantages, strict=True)]
+        # Grades that end the job are not committed: a resume may ask for them again.
+        check_graded(step, samples, lines, self.grading.on_error)
         self.record.commit(step, REWARDS[split], lines)
         return lines
 

@@ -1,0 +1,37 @@
+// Bounds on what a reinforcement job samples in a step: its parts may each be large, their product may not.
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import { invalidInput } from '../../domain/service-error.ts'
+import type { TrainingArgs } from '../../domain/training-args.ts'
+import { samplesPerPrompt, type TrainingMethod } from '../../domain/training-method.ts'
+
+const at = (name: string) => `method.reinforcement.hyperparameters.${name}`
+/** A step is one file and one list of grades. */
+const mostAnswers = 16_384
+const mostTokens = 2 ** 26
+
+/** @throws ServiceError invalid_input */
+export function requireBoundedSampling(
+  { hyperparameters, given }: TrainingMethod,
+  { batch_size: batch, gradient_accumulation_steps: accumulation }: TrainingArgs,
+  { entry, sets }: { entry: CatalogueEntry; sets: readonly unknown[] | undefined },
+): void {
+  if (sets && sets.length > 1)
+    throw invalidInput('datasets', 'A training by reinforcement takes one data set. Put the prompts into one.')
+  const answers = batch * accumulation * samplesPerPrompt(hyperparameters)
+  if (answers > mostAnswers)
+    throw invalidInput(
+      at('batch_size'),
+      `A step would sample ${answers} answers, and may sample ${mostAnswers}. Use a smaller batch_size or samples_per_prompt.`,
+    )
+  const tokens = Number(hyperparameters['max_completion_tokens'])
+  if (tokens > entry.contextLength && given.includes('max_completion_tokens'))
+    throw invalidInput(
+      at('max_completion_tokens'),
+      `max_completion_tokens is ${tokens}, and the context of ${entry.name} has ${entry.contextLength} tokens.`,
+    )
+  if (answers * tokens > mostTokens)
+    throw invalidInput(
+      at('max_completion_tokens'),
+      `A step would sample up to ${answers * tokens} tokens, and may sample ${mostTokens}. Use fewer or shorter answers.`,
+    )
+}

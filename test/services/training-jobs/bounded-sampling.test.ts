@@ -1,0 +1,35 @@
+// The parts of a reinforcement step may each be large, their product may not.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
+import type { ServiceError } from '../../../src/domain/service-error.ts'
+import { documentedDefaults, totalSteps } from '../../../src/domain/training-args.ts'
+import { requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
+
+const entry = { name: 'tiny', contextLength: 1024 } as CatalogueEntry
+const check = (hyperparameters: Record<string, number>, batch = 8, sets?: unknown[]) => {
+  const sampling = { samples_per_prompt: 8, compute_multiplier: 1, max_completion_tokens: 512, ...hyperparameters }
+  requireBoundedSampling(
+    { type: 'reinforcement', hyperparameters: sampling, given: Object.keys(hyperparameters) },
+    { ...documentedDefaults, batch_size: batch, gradient_accumulation_steps: 1 },
+    { entry, sets },
+  )
+}
+
+test('a usual step is taken, also where the default of an answer is longer than the context', () => {
+  check({})
+  check({ max_completion_tokens: 1024 })
+})
+
+test('too many answers, too long ones, too many tokens and several sets are refused by path', () => {
+  const refused = (path: string) => (error: ServiceError) => error.issues[0]?.path === path
+  const at = (name: string) => `method.reinforcement.hyperparameters.${name}`
+  assert.throws(() => check({}, 10_000), refused(at('batch_size')))
+  assert.throws(() => check({ max_completion_tokens: 2000 }), refused(at('max_completion_tokens')))
+  assert.throws(() => check({}, 8, [{}, {}]), refused('datasets'))
+})
+
+test('steps count updates: two on the same answers are two steps of a pass', () => {
+  const args = { ...documentedDefaults, num_train_epochs: 1, batch_size: 8, gradient_accumulation_steps: 1 }
+  assert.deepEqual(totalSteps(args, 80, 2), { steps: 20, epochs: 1 })
+})
