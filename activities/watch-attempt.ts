@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EndState, RunState } from '../src/compute/run.ts'
 import { policyOf, type StopCause } from '../src/domain/attempt-cause.ts'
 import { dueStop } from '../src/domain/attempt-limits.ts'
-import { totalSteps, updatesPerBatch } from '../src/domain/training-args.ts'
+import { totalSteps } from '../src/domain/training-steps.ts'
 import type { Attempt } from '../src/domain/training-job.ts'
 import { copyLog } from './attempt-log.ts'
 import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
@@ -30,7 +30,7 @@ export const createWatchActivity = (deps: FineTuneDependencies) => ({
         const attempt = await deps.database.attempts.get({ jobId, number })
         if (attempt.releasedAt !== null || attempt.runUid === null || attempt.cause !== null) return
         const { spec, preparedData } = await deps.database.trainingJobs.get(jobId)
-        const { steps } = totalSteps(spec.args, preparedData?.train.rowCount ?? 0, updatesPerBatch(spec.method))
+        const { steps } = totalSteps(spec.args, preparedData?.train.rowCount ?? 0, spec.method)
         const over = new AbortController()
         const signal = AbortSignal.any([cancellationSignal(), over.signal])
         const watched = { attempt, steps, signal, isWaiting: true, shown }

@@ -14,7 +14,7 @@ export const tokenizersOf = ({ entries }: Catalogue, env: Folders) =>
     return folder === null ? [] : [{ name: entry.name, folder }]
   })
 
-/** What the files of the model say; empty when they are not here. */
+/** Reads the files of the model. The answer is empty when the files are not on this machine. */
 export function readModelFiles(entry: CatalogueEntry, env: Folders): ModelFiles {
   const folder = folderOf(entry, env)
   if (folder === null || !existsSync(join(folder, 'tokenizer_config.json'))) return {}

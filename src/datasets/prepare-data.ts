@@ -27,7 +27,7 @@ import { validateRows } from './validate-rows.ts'
 export type DataOfJob = {
   jobId: number
   spec: Pick<TrainingSpec, 'dataKey' | 'evaluationKey' | 'baseModel' | 'skipBadRows' | 'method' | 'sources'>
-  /** Of each data set, in the order of the job's. */
+  /** The columns of each data set, in the order of the job's data sets. */
   columns: (Columns | null)[]
   evaluationColumns: Columns | null
 }

@@ -25,7 +25,7 @@ export type DatasetRow = {
   output: string
   conversation?: Conversation
   answers?: { areCompared: boolean; list: Answer[] }
-  /** Of a prompt for reinforcement: the fields that graders read. Such a row has no answer, and `output` is empty. */
+  /** Graders read these fields of a prompt for reinforcement. A prompt has no answer, so its `output` is empty. */
   item?: Record<string, unknown>
 }
 

@@ -8,7 +8,7 @@ const distinctCounted = maxRows / share
 
 export type EvaluationSelection = ReturnType<typeof createEvaluationSelection>
 
-/** Of one data set. */
+/** Chooses evaluation rows of one data set. */
 export function createEvaluationSelection() {
   const distinct = new Set<string>()
   let smallest: string[] = []

@@ -29,7 +29,7 @@ export type Work = {
   limits: DatasetLimits
   watch: LimitWatch
   method: MethodName
-  /** Of the job's graders. */
+  /** The job's graders read these parts of an item. */
   needs: readonly ItemNeed[]
 }
 

@@ -272,33 +272,5 @@ export function resolveTrainingArgs(
   return { args, givenArgs: Object.keys(given), notes }
 }
 
-/** Steps of a run over this many rows, each `updatesPerBatch` times; the trainer computes the same (training_args.py). */
-export function totalSteps(
-  args: Pick<TrainingArgs, 'max_steps' | 'num_train_epochs' | 'batch_size' | 'gradient_accumulation_steps'>,
-  rowCount: number,
-  updatesPerBatch = 1,
-): { steps: number; epochs: number } {
-  const stepsPerEpoch = Math.ceil(rowCount / (args.batch_size * args.gradient_accumulation_steps)) * updatesPerBatch
-  const steps =
-    args.num_train_epochs === null ? args.max_steps : Math.max(Math.ceil(args.num_train_epochs * stepsPerEpoch), 1)
-  return { steps, epochs: steps / stepsPerEpoch }
-}
-
-/** Steps from one validation to the next, by default in full tens; the trainer computes the same (training_args.py). */
-export const stepsBetweenValidations = ({ eval_steps }: Pick<TrainingArgs, 'eval_steps'>, steps: number): number =>
-  eval_steps ?? Math.ceil(steps / 100) * 10
-
 const present = (requested: FinetuneArgs): RecommendedArgs =>
   Object.fromEntries(Object.entries(requested).filter(([, value]) => value !== null && value !== undefined))
-
-type OfMethod = { hyperparameters: Readonly<Record<string, unknown>> } | null | undefined
-type StepsOf = { args: TrainingArgs; trainRows: number | null; method?: OfMethod }
-
-/** Steps in a row that learn from the same rows. */
-export const updatesPerBatch = (method: OfMethod) => Number(method?.hyperparameters['num_iterations'] ?? 1)
-
-/** The steps of a job. Null before its data is checked, unless the steps do not depend on it. */
-export function stepsOf({ args, trainRows, method }: StepsOf): number | null {
-  if (trainRows === null && args.num_train_epochs !== null) return null
-  return totalSteps(args, trainRows ?? 0, updatesPerBatch(method)).steps
-}

@@ -286,9 +286,9 @@ export type EvaluationRow = {
   base: string
   /** Whether each model finds the better answer of a pair likelier. Absent for a row that is no pair. */
   prefersChosen?: { tuned: boolean; base: boolean }
-  /** Of a prompt: what its graders read. */
+  /** Graders read these fields of a prompt. */
   item?: Record<string, unknown>
-  /** Of a prompt, once they are computed. */
+  /** A prompt has scores once its answers are graded. */
   scores?: { tuned: Scores; base: Scores }
 }
 

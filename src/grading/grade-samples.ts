@@ -12,7 +12,9 @@ export async function gradeSamples(
   items: readonly EvalItem[],
   signal: AbortSignal,
 ): Promise<Grade[]> {
-  const scored = await scoreSamples(scoring, reward, items, signal)
+  // A program has a limit of its own, and may wait for a sandbox.
+  const { signal: ofPrograms } = new AbortController()
+  const scored = await scoreSamples(scoring, reward, items, signal, ofPrograms)
   return scored.map((each) => gradeOf(reward, each))
 }
 

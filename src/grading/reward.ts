@@ -19,6 +19,7 @@ export async function scoreSamples(
   { graders }: Pick<Reward, 'graders'>,
   items: readonly EvalItem[],
   signal: AbortSignal,
+  ofPrograms = signal,
 ): Promise<Scored[][]> {
   const named = Object.entries(graders)
   const chunk = { graders: Object.values(graders), items: Buffer.from(JSON.stringify(items)), answers: null, start: 0 }
@@ -28,7 +29,11 @@ export async function scoreSamples(
     const piece = await scoring.grading.fillChunk(scoring.accountId, { ...chunk, from }, signal)
     const columns = await Promise.all(
       named.map(([, grader], at) =>
-        scoreFilled(scoring, { grader, filled: piece.columns[at] ?? [], start: from }, limitOf(grader, signal)),
+        scoreFilled(
+          scoring,
+          { grader, filled: piece.columns[at] ?? [], start: from },
+          grader.type === 'python' ? ofPrograms : signal,
+        ),
       ),
     )
     for (const item of piece.samples.keys())
@@ -36,10 +41,6 @@ export async function scoreSamples(
     if (piece.isLast) return scored
   }
 }
-
-/** A program has a limit of its own, and may wait for a sandbox. */
-const limitOf = ({ type }: ItemGrader, signal: AbortSignal) =>
-  type === 'python' ? new AbortController().signal : signal
 
 /** @returns null where the formula has no finite number */
 export function rewardOfScores({ graders, formula }: Reward, scores: Readonly<Record<string, number>>): number | null {

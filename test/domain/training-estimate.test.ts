@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentedDefaults, totalSteps } from '../../src/domain/training-args.ts'
+import { documentedDefaults } from '../../src/domain/training-args.ts'
+import { totalSteps } from '../../src/domain/training-steps.ts'
 import { estimateSeconds, type PastJob, type Planned } from '../../src/domain/training-estimate.ts'
 
 const job = { seconds: 30, steps: 100, rowsPerStep: 2, secondsPerStep: 0.2, tokensPerRow: 50 }

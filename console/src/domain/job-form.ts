@@ -27,7 +27,7 @@ export type JobForm = {
   method: MethodName
   /** The typed hyperparameters that only this method has, as `args`. */
   knobs: Readonly<Record<string, string>>
-  /** Of reinforcement, as JSON. */
+  /** The grader of a reinforcement job, as JSON. */
   grader: string
   /** More arguments as JSON. */
   more: string
@@ -197,7 +197,7 @@ export function formOf(job: Duplicated): JobForm {
   }
 }
 
-/** What is kept, in words; empty when nothing is. */
+/** Names the kept parts in words; an empty list says that no part is kept. */
 export const keptInWords = ({ evaluation, metadata = {} }: Kept): string[] => [
   ...(evaluation?.graders ? [`the graders ${evaluation.graders.map(graderLabel).join(', ')}`] : []),
   ...(typeof evaluation?.as_chat === 'boolean'

@@ -4,7 +4,7 @@ import type { components } from '../api/types.ts'
 type Group = components['schemas']['TrainingRollouts']['groups'][number]
 export type ShownSample = Group['samples'][number] & { row: number; prompt: string }
 
-/** Those with the highest and the lowest rewards, best first, at most this many of each; no answer is in both. */
+/** Finds the answers with the highest and the lowest rewards, at most this many of each. No answer is in both lists. */
 export function bestAndWorst(groups: readonly Group[], most: number) {
   const samples = groups.flatMap(({ row, prompt, samples }) =>
     samples.map((sample): ShownSample => ({ ...sample, row, prompt: textOf(prompt) })),

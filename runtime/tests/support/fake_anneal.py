@@ -39,7 +39,7 @@ class FakeAnneal:
     notes: list[dict[str, str]] = field(default_factory=list)
     row_counts: dict[str, Any] | None = None
     failure: dict[str, str] | None = None
-    # Of reinforcement: the reward of a sample, the stored ones, and how often each sample was graded.
+    # A reinforcement job reads these: the reward of a sample, the stored rewards, how often each sample was graded.
     reward_of: Callable[[dict[str, Any]], float] | None = None
     grades: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
     graded: Counter[tuple[Any, ...]] = field(default_factory=Counter)

@@ -2,7 +2,7 @@
 import { trainingMethods } from '../../domain/method-table.ts'
 import type { TrainingJob } from '../../domain/training-job.ts'
 import { methodNameOf } from '../../domain/training-method.ts'
-import { stepsOf } from '../../domain/training-args.ts'
+import { stepsOf } from '../../domain/training-steps.ts'
 import { seconds } from './generation.ts'
 import { reinforcementMetrics } from './reinforcement-metrics.ts'
 

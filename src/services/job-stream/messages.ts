@@ -1,7 +1,7 @@
 // Makes messages of a job's news. Events and steps are merged by their times; each of the two keeps its own order.
 import { progressOf, type JobProgress } from '../../domain/job-progress.ts'
 import { cursorText, type CursorMove, type JobCursor } from '../../domain/job-cursor.ts'
-import { stepsOf } from '../../domain/training-args.ts'
+import { stepsOf } from '../../domain/training-steps.ts'
 import type { TrainingJobStatus } from '../../domain/training-job-status.ts'
 import type { MetricRow } from '../../repositories/job-details.ts'
 import type { JobNews } from '../../repositories/job-feed.ts'

@@ -1,5 +1,5 @@
 import { progressOf, type JobProgress } from '../../domain/job-progress.ts'
-import { stepsBetweenValidations, stepsOf } from '../../domain/training-args.ts'
+import { stepsBetweenValidations, stepsOf } from '../../domain/training-steps.ts'
 import type { JobDetails } from '../../repositories/job-details.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'

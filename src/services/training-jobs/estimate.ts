@@ -4,7 +4,8 @@ import { gpuCountOf } from '../../domain/attempt-ledger.ts'
 import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport } from '../../domain/dataset-report.ts'
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { notesWithoutHeldOut, totalSteps, updatesPerBatch } from '../../domain/training-args.ts'
+import { notesWithoutHeldOut } from '../../domain/training-args.ts'
+import { totalSteps } from '../../domain/training-steps.ts'
 import { itemNeedsOf } from '../../domain/reward-task.ts'
 import { plannedSampling, type PlannedSampling } from '../../domain/planned-sampling.ts'
 import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
@@ -69,7 +70,7 @@ export async function estimateTrainingJob({
   const good = reports.map((report) => ({ ...report, rowCount: report.rowCount - report.badRowCount }))
   const rowCount = total(good, (report) => report.rowCount)
   const trained = evaluationRows ? rowCount : trainedRowCount(good)
-  const { steps, epochs } = totalSteps(args, trained, updatesPerBatch(method))
+  const { steps, epochs } = totalSteps(args, trained, method)
   const hasHeldOut = evaluationRows !== undefined || trained < rowCount
   const told = [
     ...notes,

@@ -83,10 +83,10 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   if (input.evaluation?.asChat) requireChatTemplate(entry, 'evaluation.as_chat')
   const trackers = trackersOf(ctx, input.integrations ?? [])
   const { method: asked, finetuneArgs, recommendedArgs } = resolveMethod(input, defaultLearningRate(entry))
-  const method = await withTask(ctx, asked, input.method)
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
-  if (method?.type === 'reinforcement') requireBoundedSampling(method, args.args, { entry, sets: input.sets })
+  if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, { entry, sets: input.sets })
+  const method = await withTask(ctx, asked, input.method)
   const told = [
     ...(input.notes ?? []),
     ...notes,

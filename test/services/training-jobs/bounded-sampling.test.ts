@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
 import type { ServiceError } from '../../../src/domain/service-error.ts'
-import { documentedDefaults, totalSteps } from '../../../src/domain/training-args.ts'
+import { documentedDefaults } from '../../../src/domain/training-args.ts'
+import { totalSteps } from '../../../src/domain/training-steps.ts'
 import { requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
 
 const entry = { name: 'tiny', contextLength: 1024 } as CatalogueEntry
@@ -31,5 +32,5 @@ test('too many answers, too long ones, too many tokens and several sets are refu
 
 test('steps count updates: two on the same answers are two steps of a pass', () => {
   const args = { ...documentedDefaults, num_train_epochs: 1, batch_size: 8, gradient_accumulation_steps: 1 }
-  assert.deepEqual(totalSteps(args, 80, 2), { steps: 20, epochs: 1 })
+  assert.deepEqual(totalSteps(args, 80, { hyperparameters: { num_iterations: 2 } }), { steps: 20, epochs: 1 })
 })

@@ -75,7 +75,7 @@ class Objective(ABC):
 
     def __init__(self, forward: ForwardPass, rows: EncodedRows) -> None:
         self.forward, self.rows = forward, rows
-        # What news needs to know of earlier steps. Checkpoints keep it.
+        # The news of a later step read these figures of earlier ones. Checkpoints keep them.
         self.memory: dict[str, Any] = {}
 
     def before_step(self, number: int, rows: list[int], stop_requested: Callable[[], bool]) -> None:

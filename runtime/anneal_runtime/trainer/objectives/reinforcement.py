@@ -62,7 +62,7 @@ class ReinforcementStep(Step):
         sequences = encoded.sequences(rows)
         rewards = torch.tensor([encoded.rewards[row] for row in rows], dtype=torch.float32)
         is_flat = spread(rewards) < LEAST_DIFFERENCE
-        # Of equal rewards rounding may leave a trace, which would cost passes.
+        # Rounding may leave a trace where rewards are equal. The trace would cost passes.
         advantages = group_advantages(rewards, method["scale_rewards"]).masked_fill(is_flat, 0.0).reshape(-1).tolist()
         learned = [not method["mask_truncated"] or encoded.ended[sequence] for sequence in sequences]
         self._advantages = dict(zip(sequences, advantages, strict=True))
