@@ -86,7 +86,7 @@ function readJudged(value: Fields, unread: string[]): DatasetRow | RowProblem {
 
 type Asked = { rest: Fields; answers: [unknown, unknown] }
 
-/** The fields before the answers. OpenAI has them in `input`; two whole conversations share theirs. */
+/** The fields before the answers. OpenAI has them in `input`; two whole conversations, or two whole texts, share theirs. */
 function promptOf(rest: Fields, answers: [unknown, unknown]): Asked | RowProblem {
   const { input, ...others } = rest
   if (isObject(input)) {
@@ -94,6 +94,8 @@ function promptOf(rest: Fields, answers: [unknown, unknown]): Asked | RowProblem
     return { rest: { ...others, ...unknown, prompt: messages, ...(tools !== undefined && { tools }) }, answers }
   }
   const [chosen, rejected] = answers
+  if (typeof chosen === 'string' && typeof rejected === 'string' && !mayHoldPrompt(rest))
+    return sharedBeginning(rest, chosen, rejected)
   if (!Array.isArray(chosen) || !Array.isArray(rejected) || chosen.length === 1 || Array.isArray(rest['prompt']))
     return { rest, answers }
   const [before, same] = [chosen.slice(0, -1) as unknown[], rejected.slice(0, -1) as unknown[]]
@@ -101,6 +103,22 @@ function promptOf(rest: Fields, answers: [unknown, unknown]): Asked | RowProblem
     return { field: 'rejected', reason: 'does not begin with the same messages as chosen' }
   const { prompt: _, ...without } = rest
   return { rest: { ...without, prompt: before }, answers: [chosen.slice(-1), rejected.slice(-1)] }
+}
+
+/** Beside two whole texts stand scores alone. A text or a list could be a prompt under a name that is not known here. */
+const mayHoldPrompt = (rest: Fields) => Object.values(rest).some((value) => !isAbsent(value) && !isScore(value))
+
+const isScore = (value: unknown) => typeof value === 'number' || typeof value === 'boolean'
+
+/**
+ * The prompt of two whole texts is what both begin with, without the space before the first difference, as TRL has it
+ * (`extract_prompt`); a character of two units is not divided.
+ */
+function sharedBeginning(rest: Fields, chosen: string, rejected: string): Asked {
+  let end = 0
+  while (end < chosen.length && chosen[end] === rejected[end]) end++
+  if (chosen[end - 1] === ' ' || /[\uD800-\uDBFF]/.test(chosen[end - 1] ?? '')) end--
+  return { rest: { ...rest, prompt: chosen.slice(0, end) }, answers: [chosen.slice(end), rejected.slice(end)] }
 }
 
 /** The row with one of its answers. Problems name the field that the row has. */

@@ -13,4 +13,4 @@ const checks = await runChecks(async (folder) => {
   return { command: process.execPath, script }
 })
 
-suite('openai for Node', () => expectAll(checks, 14))
+suite('openai for Node', () => expectAll(checks, 15))

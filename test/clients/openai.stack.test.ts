@@ -10,4 +10,4 @@ const checks = await runChecks(async () => ({
   script: join(source, 'main_job.py'),
 }))
 
-suite('openai for Python', () => expectAll(checks, 20))
+suite('openai for Python', () => expectAll(checks, 21))

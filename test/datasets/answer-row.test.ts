@@ -32,6 +32,16 @@ const compared: [name: string, row: object, line: object][] = [
     messages,
   ],
   [
+    'two whole texts of TRL',
+    { chosen: 'The sky is blue.', rejected: 'The sky is green.', score_chosen: 7, note: '' },
+    { input: 'The sky is', chosen: ' blue.', rejected: ' green.' },
+  ],
+  [
+    'two whole texts that differ in the second half of a character',
+    { chosen: 'It is 🍎', rejected: 'It is 🍏' },
+    { input: 'It is ', chosen: '🍎', rejected: '🍏' },
+  ],
+  [
     'UltraFeedback, which repeats the prompt as a text',
     { prompt: 'q', chosen: [user('q'), said('a')], rejected: [user('q'), said('b')] },
     messages,
@@ -86,6 +96,8 @@ const bad: [method: 'dpo' | 'kto', row: unknown, field: string, reason: RegExp][
   ['dpo', { prompt: 'q', chosen: 'a', rejected: 'a' }, 'rejected', /^is the same as chosen$/],
   ['dpo', { prompt: 'q', chosen: 7, rejected: 'a' }, 'chosen', /is a number, not a string/],
   ['dpo', { chosen: 'a', rejected: 'b' }, 'prompt', /^is missing/],
+  ['dpo', { chosen: 'a b', rejected: 'a c', Frage: 'q' }, 'prompt', /^is missing/],
+  ['dpo', { chosen: 'a b', rejected: 'a b c' }, 'chosen', /^is empty/],
   ['dpo', { messages: [user('q'), said('a')] }, 'chosen', /^is missing\. .*dpo; rows of messages are for supervised$/],
   ['dpo', { prompt: 'q', completion: 'a', label: true }, 'chosen', /rows with a label are for kto$/],
   ['dpo', openAi([said('a')], [said('a')]), 'non_preferred_output', /^is the same as preferred_output$/],

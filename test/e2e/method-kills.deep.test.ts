@@ -1,5 +1,6 @@
 // kill -9 of trainer, worker and api at random moments of a job of each method: the model and every figure are those of a
-// run that nobody disturbed, to the byte. `ANNEAL_KILLS` sets how many kills a method gets, `ANNEAL_SEED` their moments.
+// run that nobody disturbed, to the byte. `ANNEAL_KILLS` sets how many kills a method gets, `ANNEAL_SEED` their moments,
+// `ANNEAL_METHOD` takes one of the methods, `ANNEAL_RANKS` the processes of a trainer.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
@@ -13,6 +14,8 @@ import { connection, openAccount, type Api } from '../support/stack.ts'
 
 const kills = Number(process.env['ANNEAL_KILLS'] ?? 20)
 const seed = Number(process.env['ANNEAL_SEED'] ?? Date.now() % 1_000_000)
+const ranks = Number(process.env['ANNEAL_RANKS'] ?? 1)
+const only = process.env['ANNEAL_METHOD']
 const data = new URL('../../runtime/tests/trainer/trl/', import.meta.url)
 const linesOf = (name: string) =>
   readFileSync(new URL(name, data), 'utf8')
@@ -39,22 +42,28 @@ const methods = {
 suite('kill -9 in a job of each method', () => {
   const random = createRandom(seed)
   for (const [type, { rows, ...given }] of Object.entries(methods))
-    test(`${type}: ${kills} kills change no byte (seed ${seed})`, async () => {
-      const api = await openAccount()
-      const method = { type, ...('asked' in given && { [type]: given.asked }) }
-      const start = () => api.train({ data: rows, eval_data: rows.slice(0, 8), method, finetune_args: args })
-      const calm = await start()
-      await api.untilStatus(calm, 'COMPLETED')
-      const expected = await outcomeOf(api, calm)
-      assert.equal(expected.steps.length > 0, true)
-      for (let left = kills; left > 0;) {
-        const id = await start()
-        await withResumes(id, 1000)
-        left -= await disturb(api, id, { left, random })
-        await api.untilStatus(id, 'COMPLETED')
-        assert.deepEqual(await outcomeOf(api, id), expected)
-      }
-    })
+    test(
+      `${type}: ${kills} kills change no byte (seed ${seed})`,
+      { skip: only !== undefined && only !== type },
+      async () => {
+        const api = await openAccount()
+        const method = { type, ...('asked' in given && { [type]: given.asked }) }
+        const gpu_config = { gpus: ranks }
+        const start = () =>
+          api.train({ data: rows, eval_data: rows.slice(0, 8), method, finetune_args: args, gpu_config })
+        const calm = await start()
+        await api.untilStatus(calm, 'COMPLETED')
+        const expected = await outcomeOf(api, calm)
+        assert.equal(expected.steps.length > 0, true)
+        for (let left = kills; left > 0;) {
+          const id = await start()
+          await withResumes(id, 1000)
+          left -= await disturb(api, id, { left, random })
+          await api.untilStatus(id, 'COMPLETED')
+          assert.deepEqual(await outcomeOf(api, id), expected)
+        }
+      },
+    )
 })
 
 /** Kills until the job has ended. Returns how often. */

@@ -1,6 +1,7 @@
 """A preview says what the trainer learns: its tokens and spans give the trainer's tokens and labels back."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,38 @@ def test_compared_and_judged_answers_are_shown_as_they_are_trained(name: str, lo
         assert [[given_back(each) for each in row] for row in kept] == [trained(rows, at) for at in range(len(rows))]
         assert len(previews) - len(kept) == rows.dropped_count
     assert [each["role"] for each in shown(encoder, dpo, PAIRS)[0]["sequences"]] == ["chosen", "rejected"]
+
+
+PIECES = [
+    *("Who", "  two  ", "\n\n", "\t", "é", "e\u0301", "💡🏽", "漢字", "עברית", "\u200b", "\u00a0", "</s>", "<s>", "<|im_end|>"),
+    *("<|eot_id|>", "[INST]", "<unk>", '{"a": [1, 2.50]}', "{{ bos_token }}", "1,000.5", "'", "\\n", "far " * 30),
+]
+
+
+def drawn_row(draw: random.Random) -> Line:
+    """A pair, a text or a conversation of pieces on which tokenizers and templates often differ."""
+
+    def text() -> str:
+        return "x" + "".join(draw.choices(PIECES, k=draw.randint(1, 8)))
+
+    if draw.random() < 0.4:
+        return {"input": text() if draw.random() < 0.8 else "", "output": text()}
+    turns = [said("system", text())] if draw.random() < 0.3 else []
+    for _ in range(draw.randint(1, 3)):
+        turns += [said("user", text()), said("assistant", text())]
+    answers = [at for at, turn in enumerate(turns) if turn["role"] == "assistant"]
+    return {"messages": turns, "learned": sorted(draw.sample(answers, draw.randint(1, len(answers))))}
+
+
+@pytest.mark.parametrize("name", ["llama 3", "chatml", "mistral"])
+def test_a_thousand_drawn_rows_are_shown_as_they_are_trained(name: str, tmp_path: Path) -> None:
+    encoder, draw = TextEncoder(TOKENIZERS[name]()), random.Random(7)
+    lines = [drawn_row(draw) for _ in range(1000)]
+    rows = encode_rows(written(tmp_path, lines), encoder, 200)
+    previews = [row for at in range(0, 1000, 20) for row in shown(encoder, None, lines[at : at + 20], 200)]
+    assert [[given_back(each) for each in row["sequences"]] for row in previews] == [
+        trained(rows, number) for number in range(1000)
+    ]
 
 
 @pytest.mark.parametrize("overlong", ["cut", "drop"])

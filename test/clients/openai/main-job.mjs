@@ -207,21 +207,64 @@ await check('a grader scores a sample', async () => {
   assert.equal(scored.metadata.sampled_model_name, base)
 })
 
-await check('a reinforcement job is accepted', async () => {
-  const lines = Array.from({ length: 8 }, (_, row) =>
-    JSON.stringify({ messages: [{ role: 'user', content: `Who is ${row}?` }], name: 'Ann' }),
+/** A job that is followed by its events, paused after a step, resumed, and read: itself and its steps. */
+async function pausedOnItsWay(method, lines) {
+  const content = Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n'))
+  const { id: file } = await client.files.create({ file: await toFile(content, 'rows.jsonl'), purpose: 'fine-tune' })
+  const tuning = await jobs.create({ model: base, training_file: file, validation_file: file, method })
+  const steps = async () => {
+    const found = []
+    for await (const { type, data } of jobs.listEvents(tuning.id, { limit: 100 }))
+      if (type === 'metrics') found.push(data)
+    return found.toReversed()
+  }
+  while ((await steps()).length === 0) await sleep(100)
+  await jobs.pause(tuning.id)
+  await until(tuning.id, 'paused')
+  assert.ok(['queued', 'running'].includes((await jobs.resume(tuning.id)).status))
+  const ended = await until(tuning.id, 'succeeded')
+  assert.equal(ended.method.type, method.type)
+  assert.ok(ended.trained_tokens > 0)
+  const [newest] = (await jobs.checkpoints.list(tuning.id)).data
+  assert.equal(newest.fine_tuned_model_checkpoint, ended.fine_tuned_model)
+  const found = await steps()
+  const numbers = found.map(({ step }) => step)
+  assert.deepEqual(
+    numbers,
+    [...new Set(numbers)].toSorted((a, b) => a - b),
   )
-  const file = await toFile(Buffer.from(lines.join('\n')), 'prompts.jsonl')
-  const prompts = await client.files.create({ file, purpose: 'fine-tune' })
+  assert.equal(numbers.at(-1), found[0].total_steps)
+  return { ended, steps: found }
+}
+
+await check('a job of preferences is paused, resumed and read', async () => {
+  const asked = { messages: [{ role: 'user', content: 'Who?' }], tools: [], parallel_tool_calls: true }
+  const said = (content) => [{ role: 'assistant', content }]
+  const row = { input: asked, preferred_output: said('Me.'), non_preferred_output: said('Nobody.') }
+  const method = { type: 'dpo', dpo: { hyperparameters: { beta: 0.2, n_epochs: 30, batch_size: 4 } } }
+  const { ended, steps } = await pausedOnItsWay(method, [row, row, row, row])
+  assert.equal(ended.method.dpo.hyperparameters.beta, 0.2)
+  assert.ok(steps.at(-1).train_loss < steps[0].train_loss && 'train_rewards/accuracies' in steps[0])
+})
+
+await check('a job of reinforcement is paused, resumed and read', async () => {
+  const lines = [0, 1].map((row) => ({ messages: [{ role: 'user', content: `Who is ${row}?` }], name: 'Ann' }))
   const template = { input: '{{sample.output_text}}', reference: '{{item.name}}' }
-  const grader = { type: 'string_check', name: 'same', operation: 'eq', ...template }
-  const hyperparameters = { compute_multiplier: 2, eval_interval: 'auto', reasoning_effort: 'default' }
+  const grader = { type: 'text_similarity', name: 'alike', evaluation_metric: 'fuzzy_match', ...template }
+  const knobs = { compute_multiplier: 0.5, eval_interval: 'auto', reasoning_effort: 'default', n_epochs: 12 }
+  const hyperparameters = { ...knobs, batch_size: 2, max_completion_tokens: 8 }
   const method = { type: 'reinforcement', reinforcement: { grader, hyperparameters } }
-  const tuning = await jobs.create({ model: base, training_file: prompts.id, method })
-  assert.equal((await jobs.cancel(tuning.id)).status, 'cancelled')
-  const { reinforcement } = tuning.method
-  assert.equal(reinforcement.grader.name, 'same')
-  assert.equal(reinforcement.hyperparameters.compute_multiplier, 2)
+  const { ended, steps } = await pausedOnItsWay(method, lines)
+  const { reinforcement } = ended.method
+  assert.equal(reinforcement.grader.name, 'alike')
+  assert.equal(reinforcement.hyperparameters.compute_multiplier, 0.5)
+  for (const { train_mean_reward: reward, scores } of steps) {
+    assert.ok(reward >= 0 && reward <= 1)
+    assert.deepEqual(
+      scores.graders.map(({ name }) => name),
+      ['alike'],
+    )
+  }
 })
 
 await check('models', async () => {

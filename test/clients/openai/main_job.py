@@ -359,30 +359,64 @@ def graders_score_a_sample() -> None:
         assert "Python graders" in str(error), error
 
 
+def paused_on_its_way(method: Any, *rows: Any) -> tuple[Any, list[Any]]:
+    """A job that is followed by its events, paused after a step, resumed, and read: itself and its steps."""
+    lines = "\n".join(json.dumps(row) for row in rows)
+    file = client.files.create(file=("rows.jsonl", lines.encode()), purpose="fine-tune")
+    tuning = client.fine_tuning.jobs.create(model=BASE, training_file=file.id, validation_file=file.id, method=method)
+
+    def steps() -> list[Any]:
+        events = client.fine_tuning.jobs.list_events(tuning.id, limit=100)
+        return [event.data for event in events if event.type == "metrics"][::-1]
+
+    for _ in range(4000):
+        if steps():
+            break
+        time.sleep(0.1)
+    client.fine_tuning.jobs.pause(tuning.id)
+    until(tuning.id, "paused")
+    assert client.fine_tuning.jobs.resume(tuning.id).status in ("queued", "running")
+    ended = until(tuning.id, "succeeded")
+    assert ended.method.type == method["type"] and ended.result_files and ended.trained_tokens > 0
+    (newest, *_) = client.fine_tuning.jobs.checkpoints.list(tuning.id)
+    assert newest.fine_tuned_model_checkpoint == ended.fine_tuned_model
+    found = steps()
+    numbers = [data["step"] for data in found]
+    assert numbers == sorted(set(numbers)) and numbers[-1] == found[-1]["total_steps"], numbers
+    return ended, found
+
+
 @check
-def a_reinforcement_job_is_accepted() -> None:
-    lines = "\n".join(
-        json.dumps({"messages": [{"role": "user", "content": f"Who is {row}?"}], "name": "Ann"}) for row in range(8)
-    )
-    prompts = client.files.create(file=("prompts.jsonl", lines.encode()), purpose="fine-tune")
+def a_job_of_preferences_is_paused_resumed_and_read() -> None:
+    asked = {"messages": [{"role": "user", "content": "Who?"}], "tools": [], "parallel_tool_calls": True}
+    answers = {"preferred_output": "Me.", "non_preferred_output": "Nobody."}
+    method: Any = {"type": "dpo", "dpo": {"hyperparameters": {"beta": 0.2, "n_epochs": 30, "batch_size": 4}}}
+    said = {name: [{"role": "assistant", "content": text}] for name, text in answers.items()}
+    ended, steps = paused_on_its_way(method, *[{"input": asked, **said}] * 4)
+    assert ended.method.dpo.hyperparameters.beta == 0.2
+    assert steps[-1]["train_loss"] < steps[0]["train_loss"] and "train_rewards/accuracies" in steps[0], steps
+
+
+@check
+def a_job_of_reinforcement_is_paused_resumed_and_read() -> None:
+    rows = [{"messages": [{"role": "user", "content": f"Who is {row}?"}], "name": "Ann"} for row in range(2)]
     template = {"input": "{{sample.output_text}}", "reference": "{{item.name}}"}
-    grader: Any = {"type": "string_check", "name": "same", "operation": "eq", **template}
-    tuning = client.fine_tuning.jobs.create(
-        model=BASE,
-        training_file=prompts.id,
-        method={
-            "type": "reinforcement",
-            "reinforcement": {
-                "grader": grader,
-                "hyperparameters": {"compute_multiplier": 2, "eval_interval": "auto", "reasoning_effort": "default"},
-            },
-        },
-    )
-    assert client.fine_tuning.jobs.cancel(tuning.id).status == "cancelled"
-    assert tuning.method is not None and tuning.method.reinforcement is not None
-    assert tuning.method.reinforcement.grader.name == "same"
-    knobs = tuning.method.reinforcement.hyperparameters
-    assert knobs is not None and (knobs.compute_multiplier, knobs.batch_size, knobs.eval_samples) == (2, 8, 1), knobs
+    grader: Any = {"type": "text_similarity", "name": "alike", "evaluation_metric": "fuzzy_match", **template}
+    knobs: Any = {"compute_multiplier": 0.5, "eval_interval": "auto", "reasoning_effort": "default", "n_epochs": 12}
+    extra: Any = {"max_completion_tokens": 8}
+    method: Any = {
+        "type": "reinforcement",
+        "reinforcement": {"grader": grader, "hyperparameters": {**knobs, **extra, "batch_size": 2}},
+    }
+    ended, steps = paused_on_its_way(method, *rows)
+    found = ended.method.reinforcement
+    assert found.grader.name == "alike"
+    read = (found.hyperparameters.compute_multiplier, found.hyperparameters.batch_size, found.hyperparameters.eval_samples)
+    assert read == (0.5, 2, 1), found
+    for step in steps:
+        assert 0 <= step["train_mean_reward"] <= 1 and step["usage"] and step["timing"], step
+        assert [each["name"] for each in step["scores"]["graders"]] == ["alike"], step["scores"]
+    assert steps[-1]["full_valid_mean_reward"] is not None
 
 
 @check
