@@ -60,8 +60,7 @@ export const createAttemptRepository = (db: Connection) => ({
   },
 
   /**
-   * Hands free slots to waiting attempts: those of accounts with the fewest running attempts first, then those that have waited
-   * longest. Hands out none in maintenance. Signals their workflows, except the one of the asking job. Needs a transaction.
+   * Hands free slots to waiting attempts in the order of `waitingLine`. Hands out none in maintenance. Signals their workflows, except the one of the asking job. Needs a transaction.
    */
   async grantSlots(slots: number | null, askingJobId: number | null = null) {
     await db.$executeRaw`select pg_advisory_xact_lock(${slotLock})`

@@ -187,6 +187,25 @@ export const attemptCases: Cases = {
     assert.deepEqual(await grant(null), { granted: [0, 1, 3], told: [] })
   },
 
+  'one slot goes round the accounts, however many jobs each has': async ({ database, setNow }) => {
+    const [large, small] = [await openAccount(database), await openAccount(database)]
+    const all: Awaited<ReturnType<typeof openAttempt>>[] = []
+    for (const [seconds, account] of [large, large, large, small, small].entries()) {
+      await setNow(after(seconds))
+      all.push(await openAttempt(database, account))
+    }
+    const order: number[] = []
+    for (let seconds = 10; order.length < all.length; seconds++) {
+      await setNow(after(seconds))
+      await database.transaction((tx) => tx.attempts.grantSlots(1))
+      const attempts = await Promise.all(all.map(({ position }) => database.attempts.get(position)))
+      const holder = attempts.findIndex(({ grantedAt, releasedAt }) => grantedAt !== null && releasedAt === null)
+      order.push(holder)
+      await database.attempts.release(all[holder]?.position ?? assert.fail(), ended)
+    }
+    assert.deepEqual(order, [0, 3, 1, 4, 2])
+  },
+
   'a job whose data took longer to check gets its slot in the order of acceptance': async ({ database, setNow }) => {
     const account = await openAccount(database)
     await setNow(after(10))

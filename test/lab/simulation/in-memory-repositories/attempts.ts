@@ -55,8 +55,10 @@ export const attempts = (db: Connection): InMemory<'attempts'> => ({
       const waiting = tx
         .all('attempt', (row) => row.grantedAt === null && row.releasedAt === null && row.fencedAt === null)
         .toSorted(byAge)
-        .map((row) => ({ row, turn: countOne(running, row.accountId) }))
-      const chosen = waiting.toSorted((a, b) => a.turn - b.turn || byAge(a.row, b.row)).slice(0, Math.max(0, free))
+        .map((row) => ({ row, turn: countOne(running, row.accountId), servedMs: lastSlotMs(tx, row.accountId) }))
+      const chosen = waiting
+        .toSorted((a, b) => a.turn - b.turn || a.servedMs - b.servedMs || byAge(a.row, b.row))
+        .slice(0, Math.max(0, free))
       const ids = new Set(chosen.map(({ row }) => row.id))
       const granted = await tx.update(
         'attempt',
@@ -263,6 +265,13 @@ function runningByAccount(tx: Transaction): Map<string, number> {
     countOne(running, row.accountId)
   return running
 }
+
+/** 0 if the account never got a slot. */
+const lastSlotMs = (tx: Transaction, accountId: string) =>
+  Math.max(
+    0,
+    ...tx.all('attempt', (row) => row.accountId === accountId).map(({ grantedAt }) => grantedAt?.getTime() ?? 0),
+  )
 
 function countOne(counts: Map<string, number>, key: string): number {
   const count = (counts.get(key) ?? 0) + 1
