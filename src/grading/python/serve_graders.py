@@ -15,9 +15,16 @@ import hmac
 import os
 import signal
 import stat
+import subprocess
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from typing import Any
 
 PORT = 8000
 HEAD_SECONDS = 10
@@ -30,15 +37,16 @@ MOST_CONNECTIONS = 64
 # What graders may write to, so that the next one finds it empty.
 FOLDERS = ("/tmp", "/dev/shm")
 TERMINATION_LOG = "/dev/termination-log"
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_grader.py")
-PACKAGES = [folder for folder in sys.path if folder.endswith("-packages") and os.path.isdir(folder)]
+PROGRAM = str(Path(__file__).resolve().with_name("run_grader.py"))
+PACKAGES = [folder for folder in sys.path if folder.endswith("-packages") and Path(folder).is_dir()]
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
 VARIABLES = {"LANG": "C.UTF-8", "HOME": "/tmp", "JOBLIB_MULTIPROCESSING": "0", **dict.fromkeys(ONE_THREAD, "1")}
 # The results of a grader are its descriptor 3.
 COMMAND = ("/bin/sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", sys.executable, "-I", "-S", "-B", PROGRAM, *PACKAGES)
 PR_SET_DUMPABLE = 4
 
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+# Calls a function in a thread.
+Run = Callable[..., Any]
 
 
 class Server:
@@ -60,26 +68,31 @@ class Server:
                     if self.connections == 0:
                         return
 
-    async def connected(self, reader: Reader, writer: Writer) -> None:
-        self.connections += 1
+    async def connected(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """A probe of the cluster connects, and leaves without a word."""
         try:
             refusal = await self.refusal(reader)
             if refusal:
                 writer.write(f"HTTP/1.1 {refusal}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
                 await writer.drain()
             else:
-                self.used.set()
-                async with self.turn:
-                    await serve_process(reader, writer)
+                await self.serve(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             # The caller has left, or said nothing that can be read.
             pass
         finally:
-            self.connections -= 1
-            self.used.set()
             writer.close()
 
-    async def refusal(self, reader: Reader) -> str | None:
+    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self.connections += 1
+        try:
+            async with self.turn:
+                await serve_process(reader, writer)
+        finally:
+            self.connections -= 1
+            self.used.set()
+
+    async def refusal(self, reader: StreamReader) -> str | None:
         async with asyncio.timeout(HEAD_SECONDS):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         lines = (line.partition(":") for line in head.split("\r\n")[1:])
@@ -89,61 +102,63 @@ class Server:
             return "401 Unauthorized"
         if headers.get("upgrade") != "anneal-grader":
             return "426 Upgrade Required"
-        return "503 Service Unavailable" if self.connections > MOST_CONNECTIONS else None
+        return "503 Service Unavailable" if self.connections >= MOST_CONNECTIONS else None
 
 
-async def serve_process(reader: Reader, writer: Writer) -> None:
+async def serve_process(reader: StreamReader, writer: StreamWriter) -> None:
     if reader.at_eof():
         return
     writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: anneal-grader\r\n\r\n")
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=VARIABLES, cwd="/tmp", start_new_session=True
+    # Threads, because asyncio does not see the end of a process whose output it does not read.
+    with start() as process, ThreadPoolExecutor() as threads:
+        run = partial(asyncio.get_running_loop().run_in_executor, threads)
+        asked = asyncio.create_task(pass_requests(reader, process, run))
+        answered = asyncio.create_task(pass_results(process, writer, run))
+        try:
+            async with asyncio.timeout(PROCESS_SECONDS):
+                await asyncio.wait((asked, answered), return_when=asyncio.FIRST_COMPLETED)
+                if answered.done() and not answered.exception():
+                    await tell_end(process, writer, run)
+        finally:
+            # A grader cannot start processes, so it is the only one.
+            process.kill()
+            process.wait()
+            asked.cancel()
+            answered.cancel()
+            await asyncio.gather(asked, answered, return_exceptions=True)
+    clean()
+
+
+def start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        COMMAND, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=VARIABLES, cwd="/tmp", start_new_session=True
     )
-    asked = asyncio.create_task(pass_requests(reader, process))
-    answered = asyncio.create_task(pass_results(process, writer))
-    try:
-        async with asyncio.timeout(PROCESS_SECONDS):
-            await asyncio.wait((asked, answered), return_when=asyncio.FIRST_COMPLETED)
-            if answered.done() and not answered.exception():
-                await tell_end(process, writer)
-    finally:
-        for task in (asked, answered):
-            task.cancel()
-        await asyncio.gather(asked, answered, return_exceptions=True)
-        await end(process)
-        clean()
 
 
-async def pass_requests(reader: Reader, process: Process) -> None:
+async def pass_requests(reader: StreamReader, process: subprocess.Popen[bytes], run: Run) -> None:
     """Returns when the caller has left. The process may have ended before it reads."""
     assert process.stdin
-    while piece := await reader.read(PIECE_BYTES):
+    while left := await reader.read(PIECE_BYTES):
         with suppress(OSError):
-            process.stdin.write(piece)
-            await process.stdin.drain()
+            while left:
+                left = left[await run(process.stdin.write, left) :]
 
 
-async def pass_results(process: Process, writer: Writer) -> None:
+async def pass_results(process: subprocess.Popen[bytes], writer: StreamWriter, run: Run) -> None:
     assert process.stdout
-    while piece := await process.stdout.read(PIECE_BYTES):
+    while piece := await run(process.stdout.read, PIECE_BYTES):
         writer.write(len(piece).to_bytes(4, "big") + piece)
         await writer.drain()
 
 
-async def tell_end(process: Process, writer: Writer) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), LEAVE_SECONDS)
-    code = await end(process)
+async def tell_end(process: subprocess.Popen[bytes], writer: StreamWriter, run: Run) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        await run(process.wait, LEAVE_SECONDS)
+    process.kill()
+    code = process.wait()
     said = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     writer.write(bytes(4) + said.encode())
     await writer.drain()
-
-
-async def end(process: Process) -> int:
-    """A grader cannot start processes, so it is the only one."""
-    with suppress(ProcessLookupError):
-        process.kill()
-    return await process.wait()
 
 
 def clean() -> None:
@@ -159,12 +174,13 @@ def clean() -> None:
 
 def empty(folder: str) -> None:
     for entry in os.scandir(folder):
+        path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            os.chmod(entry.path, stat.S_IRWXU)
+            path.chmod(stat.S_IRWXU)
             empty(entry.path)
-            os.rmdir(entry.path)
+            path.rmdir()
         else:
-            os.unlink(entry.path)
+            path.unlink()
 
 
 def main() -> None:
