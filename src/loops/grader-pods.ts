@@ -1,5 +1,5 @@
 import { sha256Hex } from '../domain/identifiers.ts'
-import type { GraderPodCompute, ObservedGraderPod } from '../compute/grader-pods.ts'
+import type { GraderPodCompute, ObservedGraderPod } from '../domain/grader-pods.ts'
 import type { Log } from '../log.ts'
 import type { Database } from '../repositories/database.ts'
 import type { GrantedPod } from '../repositories/grader-pods.ts'

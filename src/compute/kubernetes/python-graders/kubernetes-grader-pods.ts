@@ -1,5 +1,5 @@
 // Starts, lists and removes pods of Python graders with the rights that the worker has for its check of admission.
-import type { GraderPodCompute, GraderPodState, ObservedGraderPod } from '../../grader-pods.ts'
+import type { GraderPodCompute, GraderPodState, ObservedGraderPod } from '../../../domain/grader-pods.ts'
 import type { KubernetesObject } from '../api/kubernetes-object.ts'
 import { retryable, type Cluster } from '../cluster.ts'
 import { selectorOfProgram } from '../pods/labels.ts'

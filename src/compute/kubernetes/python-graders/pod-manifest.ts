@@ -1,6 +1,6 @@
 // The pod of a Python grader: a program of a user, so nothing but its own port reaches it, and it reaches nothing.
 import type { V1Pod } from '@kubernetes/client-node'
-import type { GraderPodSpec } from '../../grader-pods.ts'
+import type { GraderPodSpec } from '../../../domain/grader-pods.ts'
 import { hardening, variables } from '../pods/container-fields.ts'
 import { runLabels } from '../pods/labels.ts'
 import { mergeTemplate, type JsonObject } from '../pods/merge-template.ts'

@@ -1,5 +1,5 @@
-// Pods in which programs of users grade. Each has one account's program.
-import type { GraderPod } from '../domain/python-grader.ts'
+// What the worker wants of the compute: pods in which programs of users grade. Each has one account's program.
+import type { GraderPod } from './python-grader.ts'
 
 /** `idleMs`: after this without a connection the pod ends by itself. It knows only the hash of its token. */
 export type GraderPodSpec = GraderPod & { tokenSha256: string; idleMs: number }
@@ -17,11 +17,11 @@ export type GraderPodCompute = {
   /**
    * A pod of that name is left as it is.
    * @returns a sentence for users where no such pod can be
-   * @throws ComputeError where a retry may help
+   * @throws where a retry may help
    */
   launch: (spec: GraderPodSpec) => Promise<string | null>
-  /** All of the installation. @throws ComputeError */
+  /** All of the installation. */
   list: (signal: AbortSignal) => Promise<ObservedGraderPod[]>
-  /** May be repeated. @throws ComputeError */
+  /** May be repeated. */
   remove: (pod: Pick<ObservedGraderPod, 'name' | 'uid'>, signal: AbortSignal) => Promise<void>
 }
