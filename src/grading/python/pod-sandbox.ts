@@ -8,10 +8,10 @@ import { openPodProcess } from './pod-process.ts'
 import type { Asked, Opened, Sandbox } from './sandbox.ts'
 
 /** `address` is null while the pod cannot be reached; `message` says why. `isRefused`: no wait helps. */
-export type PodPlace = { address: string | null; message: string | null; isRefused: boolean }
+type PodPlace = { address: string | null; message: string | null; isRefused: boolean }
 
 /** The table by which this process and the workers share the pods. */
-export type GraderPodTable = {
+type GraderPodTable = {
   /** Asks for the pod, or says that it is in use. */
   want: (pod: GraderPod) => Promise<PodPlace>
   /** Until the worker has looked again. */
