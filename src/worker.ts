@@ -15,11 +15,13 @@ import { readLocalComputeConfig } from './config/local-compute.ts'
 import { readConfig, type Config } from './config/service.ts'
 import { readTemporalConfig, type TemporalConfig } from './config/temporal.ts'
 import { gradersOf } from './domain/eval-criteria.ts'
+import { graderPodToken } from './domain/python-grader.ts'
 import { createLineAnswers } from './http/openai/batch-lines.ts'
 import { createLog } from './log.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
+import { graderPods } from './loops/grader-pods.ts'
 import { keepHousekeeping } from './loops/housekeeping.ts'
 import { outboxRelay } from './loops/outbox-relay.ts'
 import { resignalWorkflows } from './loops/resignal-workflows.ts'
@@ -51,7 +53,7 @@ const { bindHost, workerPort, adminHosts } = config
 const health = workerPort === undefined ? null : await serveWorkerHealth(bindHost, workerPort, adminHosts)
 const parts = openParts(config, log)
 const { database, notifications, inference, storage, evaluationScores, embed } = parts
-const { trainers, modelServers } = await openCompute()
+const { trainers, modelServers, ofPods } = await openCompute()
 const temporal = await connectTemporal(readTemporalConfig())
 health?.add(inference.metrics)
 const executions = createWorkflowExecutions(temporal.client)
@@ -88,6 +90,7 @@ const workers = await Promise.all([
 ])
 const { signal } = stopping
 const loops: Loop[] = [
+  ...ofPods,
   outboxRelay({
     database,
     notifications,
@@ -134,7 +137,7 @@ function workflowSource({ workflowBundle }: Config) {
   return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
 }
 
-async function openCompute(): Promise<{ trainers: TrainerCompute; modelServers: ModelServerCompute }> {
+async function openCompute(): Promise<{ trainers: TrainerCompute; modelServers: ModelServerCompute; ofPods: Loop[] }> {
   if (config.compute === 'local') {
     const { slots, ...config } = readLocalComputeConfig()
     const prepared = createPrepared(config)
@@ -142,13 +145,18 @@ async function openCompute(): Promise<{ trainers: TrainerCompute; modelServers: 
     return {
       trainers: createLocalTrainers({ ...options, slots }),
       modelServers: createLocalModelServers(options),
+      ofPods: [],
     }
   }
   // Imported here because client-node takes half a second to load.
   const kubernetes = await import('./compute/kubernetes/open-cluster.ts')
-  const { queue, slots, ...options } = readKubernetesConfig()
+  const { queue, slots, graderPods: bounds, ...options } = readKubernetesConfig()
   const cluster = kubernetes.openCluster(options)
+  const pods = kubernetes.createKubernetesGraderPods(cluster)
+  const tokenOf = (name: string) => graderPodToken(config.secret, name)
   return {
+    // Also where graders are off: pods may be left from before.
+    ofPods: [graderPods({ database, notifications, pods, tokenOf, bounds, log })],
     trainers: kubernetes.createKubernetesTrainers(cluster, { queue, slots }),
     modelServers: kubernetes.createKubernetesModelServers(cluster),
   }

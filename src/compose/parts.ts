@@ -2,13 +2,15 @@
 import type { Config } from '../config/service.ts'
 import { createDatasetValidator } from '../datasets/dataset-validator.ts'
 import { modelServerToken } from '../domain/model-server-token.ts'
+import { graderPodToken } from '../domain/python-grader.ts'
 import { createGrading } from '../grading/grading-threads.ts'
 import { createPythonGraders, noPythonGraders } from '../grading/python/python-graders.ts'
+import { createPodSandbox } from '../grading/python/pod-sandbox.ts'
 import { createSandbox } from '../grading/python/sandbox.ts'
 import { askingJudges } from '../http/openai/ask-judges.ts'
 import { createInference } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
-import { connectDatabase } from '../repositories/database.ts'
+import { connectDatabase, type Database } from '../repositories/database.ts'
 import { listenToNotifications } from '../repositories/notifications.ts'
 import { connectStoredRowSearch } from '../repositories/stored-row-search.ts'
 import { createActivity } from '../services/activity.ts'
@@ -45,7 +47,7 @@ export function openParts(config: Config, log: Log) {
     searchRows: createSearchRows(rowSearch, activity),
     usage: createUsageRecorder({ usage: database.usage, log }),
   }
-  const grading = createGrading({ python: openPythonGraders(config, log) })
+  const grading = createGrading({ python: openPythonGraders(config, database, log) })
   const embed = createOwnEmbedding(models)
   return {
     ...models,
@@ -67,11 +69,13 @@ export function openParts(config: Config, log: Log) {
   }
 }
 
-function openPythonGraders({ compute, pythonGraders: { mode, python, sampleMs } }: Config, log: Log) {
-  const warn = (reason: string) => log.warn({ reason }, 'Python graders cannot run')
+function openPythonGraders(config: Config, { graderPods: pods }: Pick<Database, 'graderPods'>, log: Log) {
+  const { mode, python, sampleMs } = config.pythonGraders
   if (mode === 'off') return createPythonGraders({ sandbox: noPythonGraders })
-  if (compute === 'kubernetes') return createPythonGraders({ sandbox: notOnKubernetes })
-  return createPythonGraders({ sandbox: createSandbox(python), sampleMs, warn })
+  const sandbox =
+    config.compute === 'kubernetes'
+      ? createPodSandbox({ pods, tokenOf: (name) => graderPodToken(config.secret, name) })
+      : createSandbox(python)
+  const warn = (reason: string) => log.warn({ reason }, 'Python graders cannot run')
+  return createPythonGraders({ sandbox, sampleMs, warn })
 }
-
-const notOnKubernetes = 'This installation runs no Python graders: on Kubernetes there is no sandbox for them yet.'

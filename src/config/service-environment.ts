@@ -146,9 +146,9 @@ export const ServiceEnvironment = z.object({
   TEMPORAL_NAMESPACE: z.string().min(1).default('default'),
   /** Where attempts and model servers run. */
   ANNEAL_COMPUTE: z.enum(['local', 'kubernetes']).default('local'),
-  /** Whether programs of users may score answers, in a sandbox. Local compute only. */
+  /** Whether programs of users may score answers, in a sandbox: of bubblewrap, or a pod. */
   ANNEAL_PYTHON_GRADERS: z.enum(['off', 'sandbox']).default('off'),
-  /** The Python of these programs, with the packages that they may import; that of local runs when absent. */
+  /** With local compute: the Python of these programs, with the packages that they may import; that of local runs when absent. */
   ANNEAL_GRADER_PYTHON: z.string().min(1).optional(),
   ANNEAL_PYTHON: z.string().min(1).optional(),
   /** How long one program may take for one sample. */

@@ -1,5 +1,6 @@
 // Graders that are programs of users: their parameters, and the packages that they may import.
 import { z } from 'zod'
+import { canonicalJson, podToken, sha256Hex } from './identifiers.ts'
 
 /** Of one request, all sources together. */
 const maxSourceBytes = 262_144
@@ -39,3 +40,15 @@ export function sourcesProblem(graders: readonly object[]): string | null {
   const bytes = sources.reduce((sum, source) => sum + Buffer.byteLength(source), 0)
   return bytes > maxSourceBytes ? `must have at most ${maxSourceBytes} bytes of Python source together` : null
 }
+
+export const newestTag = tags.at(-1) as ImageTag
+
+/** No two accounts have the same pod, and no two programs. The name is a label of DNS. */
+export const graderPodName = (accountId: string, { source, image_tag: imageTag = newestTag }: PythonProgram): string =>
+  `python-grader-${sha256Hex(canonicalJson({ accountId, source, imageTag })).slice(0, 32)}`
+
+/** The pod knows only its hash, so that a program cannot learn it there. */
+export const graderPodToken = (secret: string, name: string): string => podToken(secret, name)
+
+/** A pod that a program wants. */
+export type GraderPod = { name: string; accountId: string; imageTag: ImageTag }

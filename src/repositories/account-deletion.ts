@@ -46,6 +46,7 @@ export const createAccountDataRepository = (db: Connection) => ({
     await db.storedRow.deleteMany({ where })
     for (const kind of workKinds) await createDurableWorkRepository(db).removeAll(kind, accountId)
     await db.eval.deleteMany({ where })
+    await db.graderPod.deleteMany({ where })
     await db.storedResponse.deleteMany({ where })
     await db.idempotencyKey.deleteMany({ where })
     await db.usageDay.deleteMany({ where })

@@ -18,6 +18,7 @@ import { createInstallationRepository } from './installation.ts'
 import { createEvalRepository } from './evals.ts'
 import { createFileUploadRepository } from './file-uploads.ts'
 import { createGradeRepository } from './grades.ts'
+import { createGraderPodRepository } from './grader-pods.ts'
 import { createRetentionRepository } from './retention.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
@@ -69,6 +70,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   evals: createEvalRepository(db),
   fileUploads: createFileUploadRepository(db),
   grades: createGradeRepository(db),
+  graderPods: createGraderPodRepository(db),
   retention: createRetentionRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),

@@ -16,6 +16,7 @@ const channels = [
     'training_jobs',
     'waits',
     'access_ends',
+    'grader_pods',
   ] as const),
 ]
 

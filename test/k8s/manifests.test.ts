@@ -99,6 +99,20 @@ for (const overlay of overlays) {
       for (const { spec } of denied) assert.deepEqual(spec, { podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
     })
 
+    test('a Python grader may open no connection, whatever other runs may', () => {
+      const isGrader = { key: 'app.kubernetes.io/component', operator: 'NotIn', values: ['python-grader'] }
+      for (const { metadata, spec } of all('NetworkPolicy')) {
+        const { podSelector, policyTypes, egress } = spec as {
+          podSelector: { matchExpressions?: { key: string }[]; matchLabels?: object }
+          policyTypes: string[]
+          egress?: unknown[]
+        }
+        if (metadata.namespace !== 'anneal-runs' || !policyTypes.includes('Egress') || !egress) continue
+        if (podSelector.matchExpressions?.some(({ key }) => key === 'anneal.dev/nodes')) continue
+        assert.deepEqual(podSelector, { matchExpressions: [isGrader] }, metadata.name)
+      }
+    })
+
     test('labels, ports and names fit each other', () => {
       for (const name of ['anneal-api', 'anneal-internal', 'anneal-admin']) {
         const { selector, ports } = one('Service', name).spec as {

@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { loadYaml } from '@kubernetes/client-node'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
+import { graderPodManifest } from '../../src/compute/kubernetes/python-graders/pod-manifest.ts'
 import { modelServerTemplate } from '../../src/compute/kubernetes/model-servers/manifests.ts'
 import { trainerTemplate } from '../../src/compute/kubernetes/trainers/job-manifest.ts'
 import { readKubernetesConfig } from '../../src/config/kubernetes.ts'
 import { readConfig } from '../../src/config/service.ts'
 import { readTemporalConfig } from '../../src/config/temporal.ts'
 import { parseCatalogue } from '../../src/domain/catalogue.ts'
+import { newestTag } from '../../src/domain/python-grader.ts'
 import { tooWide } from '../../src/domain/trusted-proxies.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
@@ -111,6 +113,9 @@ for (const overlay of overlays) {
           assert.equal(main.command?.[0], 'tini', 'Python as process 1 is deaf until its handler is there')
           assert.match(main.image, /:[\w.-]+$/)
         }
+      const ofGrader = { name: 'python-grader-1', accountId: 'a', imageTag: newestTag, tokenSha256: 'x', idleMs: 1 }
+      const grader = graderPodManifest(ofGrader, templates)?.spec as unknown as PodSpec
+      assert.deepEqual(violations(grader), [], 'no image for the newest packages, or a pod that is not restricted')
     })
   })
 }

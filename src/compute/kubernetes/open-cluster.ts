@@ -5,6 +5,7 @@ import { createCluster } from './cluster.ts'
 import type { Cluster, ClusterOptions } from './cluster.ts'
 import { parsePodTemplates } from './pods/pod-template-file.ts'
 
+export { createKubernetesGraderPods } from './python-graders/kubernetes-grader-pods.ts'
 export { createKubernetesModelServers } from './model-servers/kubernetes-model-servers.ts'
 export { createKubernetesTrainers } from './trainers/kubernetes-trainers.ts'
 

@@ -22,6 +22,8 @@ const retryAfterSeconds = 30
 export const noPythonGraders =
   'This installation runs no Python graders: the operator has not set ANNEAL_PYTHON_GRADERS.'
 
+const away = (sentence: string) => new ServiceError('unavailable', sentence, { retryAfterSeconds })
+
 type Options = {
   /** A sentence where there is none. */
   sandbox: Sandbox | string
@@ -43,10 +45,10 @@ export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Option
     work: Work<T>,
   ): Promise<T> {
     if (typeof sandbox === 'string') throw refuse(sandbox)
-    return sandbox.use({ accountId, imageTag: grader.image_tag ?? null, signal }, async (opened) => {
+    return sandbox.use({ accountId, grader, signal }, async (opened) => {
       if ('refusal' in opened) {
         warn?.(opened.reason)
-        throw refuse(opened.refusal)
+        throw opened.mayPass ? away(opened.refusal) : refuse(opened.refusal)
       }
       const { ask } = opened
       const loaded = readAnswer(await ask(JSON.stringify({ source: grader.source }), loadMs), 'ready')
@@ -57,15 +59,20 @@ export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Option
   /**
    * The scores of the first samples: at least one, until the process ends or its turn does. A process may end by what an earlier
    * sample has left there, so its end is the fault of its first sample only. Another sample begins a new process.
+   * @param mayLose whether the first sample is asked again when the process is lost with its pod
    */
-  async function scoreSome({ ask, problem }: Loaded, samples: readonly string[]): Promise<PythonScore[]> {
+  async function scoreSome(
+    { ask, problem }: Loaded,
+    samples: readonly string[],
+    mayLose: boolean,
+  ): Promise<PythonScore[]> {
     if (problem !== null) return samples.map(() => ({ error: problem }))
     const scores: PythonScore[] = []
     const until = performance.now() + turnMs
     for (const sample of samples) {
       const answer = await ask(sample, sampleMs)
       if ('gone' in answer) {
-        if (scores.length === 0) scores.push({ error: answer.gone })
+        if (scores.length === 0 && !(answer.isLost && mayLose)) scores.push({ error: answer.gone })
         await sleep(pauseMs)
         break
       }
@@ -103,10 +110,15 @@ export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Option
       signal: AbortSignal,
     ): Promise<PythonScore[]> {
       const scores: PythonScore[] = []
-      const away = (sentence: string) => new ServiceError('unavailable', sentence, { retryAfterSeconds })
+      let mayLose = true
       while (scores.length < samples.length) {
         const left = samples.slice(scores.length)
-        scores.push(...(await withProcess({ accountId, grader, signal }, away, (loaded) => scoreSome(loaded, left))))
+        const some = await withProcess({ accountId, grader, signal }, away, (loaded) =>
+          scoreSome(loaded, left, mayLose),
+        )
+        scores.push(...some)
+        // A sample that was lost twice may be what ends its pods.
+        mayLose = some.length > 0
       }
       return scores
     },

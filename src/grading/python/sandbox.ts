@@ -3,16 +3,20 @@ import { execFile } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { graderImages, type ImageTag } from '../../domain/python-grader.ts'
+import { graderImages, type ImageTag, type PythonProgram } from '../../domain/python-grader.ts'
 import { createThreads } from '../../worker-thread-pool.ts'
 import { sandboxCommand, type Interpreter } from './bubblewrap.ts'
 import type { Answer } from './grader-process.ts'
 import type { Question, Reply } from './starter-thread.ts'
 
-/** A sandbox in which no grader has begun, or why there is none: a sentence for users, and a reason for the operator. */
-type Opened = { ask: (line: string, atMostMs: number) => Promise<Answer> } | { refusal: string; reason: string }
+/**
+ * A sandbox in which no grader has begun, or why there is none: a sentence for users, and a reason for the operator. `mayPass`:
+ * to ask again later may help.
+ */
+export type Opened =
+  { ask: (line: string, atMostMs: number) => Promise<Answer> } | { refusal: string; reason: string; mayPass?: boolean }
 
-type Asked = { accountId: string; imageTag: ImageTag | null; signal: AbortSignal | undefined }
+export type Asked = { accountId: string; grader: PythonProgram; signal: AbortSignal | undefined }
 export type Sandbox = {
   /** Lends a sandbox to `work`, and ends what runs in it afterwards. Accounts take turns. @throws as `work`, or the signal's reason */
   use: <T>(asked: Asked, work: (opened: Opened) => Promise<T>) => Promise<T>
@@ -45,7 +49,7 @@ export function createSandbox(python: string): Sandbox {
   })
 
   return {
-    async use({ accountId, imageTag, signal }, work) {
+    async use({ accountId, grader: { image_tag: imageTag }, signal }, work) {
       try {
         await (found ??= describe(python))
       } catch (error) {

@@ -1,13 +1,12 @@
 // Graders that attack their sandbox on the sample with n = 3, and grade every other sample by n / 10.
 
-/** The body of the attack, and what becomes of its sample: its own score, or the start of an error. */
-type Attack = { source: string; becomes: number | RegExp }
+/** What becomes of the attack's sample: its own score, or a part of an error. `inPod`: where a pod's walls answer otherwise. */
+export type Attack = { source: string; becomes: number | RegExp; inPod?: number | RegExp }
 
-const attack = (becomes: Attack['becomes'], body: string, head = ''): Attack => ({
-  becomes,
+const attack = (becomes: Attack['becomes'], body: string, inPod = becomes): Attack => ({
+  ...{ becomes, inPod },
   source: `
 import os, sys
-${head}
 def hostile(sample, item):
 ${body.replaceAll(/^/gm, '    ')}
 
@@ -42,8 +41,7 @@ def readable(path):
         return os.listdir(path) if os.path.isdir(path) else open(path).read()
     except OSError:
         return []
-paths = ["/etc/passwd", "/etc/hostname", "/work", "/home", "/var", "/sys", "/proc", "/proc/1/environ", "/usr/bin/env", sample["root"]]
-found = [path for path in paths if readable(path)]
+found = [path for path in sample["forbidden"] if readable(path)]
 if found: ${reached}
 return 0`,
   ),
@@ -60,10 +58,38 @@ return 0`,
   ),
   'takes all memory': attack(/MemoryError|process ended/, 'return len(bytearray(8 * 1024**3))'),
   'takes memory that no limit counts': attack(/PermissionError/, 'return os.memfd_create("memory")'),
-  'looks for other processes': attack(/FileNotFoundError/, `found = os.listdir("/proc")\n${reached}`),
+  // A pod's grader sees its server, and can do nothing to it.
+  'looks for other processes': attack(
+    /FileNotFoundError/,
+    `
+own = ("1", str(os.getpid()))
+found = [each for each in os.listdir("/proc") if each.isdigit() and each not in own]
+if found: ${reached}
+return 0`,
+    0,
+  ),
+  "reads its server's memory and files": attack(
+    0,
+    `
+found = []
+for name in ("mem", "environ", "maps", "fd", "root", "cwd"):
+    path = f"/proc/{os.getppid()}/{name}"
+    try:
+        found.append(os.listdir(path) if name in ("fd", "root", "cwd") else open(path, "rb+" if name == "mem" else "rb").read(1))
+    except OSError:
+        pass
+if found: ${reached}
+return 0`,
+  ),
   'signals every process that it may': attack(
     /process ended|PermissionError|ProcessLookupError/,
     'import signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(1, signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)',
+    // The first process of a pod takes no signal, and there is no other one.
+    /ProcessLookupError|grade returned NoneType/,
+  ),
+  'signals its parent with every number': attack(
+    /process ended|grade returned NoneType|ProcessLookupError|PermissionError/,
+    'for number in range(1, 65):\n    os.kill(os.getppid(), number)',
   ),
   'makes a user namespace': attack(
     /refused/,
@@ -140,11 +166,30 @@ return 1`,
   'makes symbolic links out of its folder': attack(
     0,
     `
-os.symlink("/etc/passwd", "/tmp/link")
 os.symlink("/", "/tmp/root")
-found = [path for path in ("/tmp/link", "/tmp/root/proc/1/root") if os.path.exists(path)]
+found = [path for path in sample["forbidden"] if os.path.exists("/tmp/root" + path) and os.access("/tmp/root" + path, os.R_OK)]
 if found: ${reached}
 return 0`,
+  ),
+  'leaves files for the next process': attack(
+    /process ended: exit code 3/,
+    `
+if os.path.exists("/tmp/left") or os.path.exists("/dev/shm/left"): return 1
+os.makedirs("/tmp/left/in/deep")
+open("/tmp/left/in/deep/file", "w").write("x")
+os.chmod("/tmp/left/in", 0)
+try: open("/dev/shm/left", "w").write("x")
+except OSError: pass
+os._exit(3)`,
+  ),
+  'takes its connection to other addresses': attack(
+    /PermissionError|grade returned NoneType/,
+    `
+import socket
+for descriptor in range(3, 64):
+    try: found = socket.socket(fileno=os.dup(descriptor)).family
+    except OSError: continue
+    if found != socket.AF_UNIX: ${reached}`,
   ),
   'writes outside of its folder': attack(/OSError|Read-only/, 'open("/run_grader.py", "w")'),
 }

@@ -47,6 +47,19 @@ test('a process that ends costs the sample that it began with, and no other', as
   assert.equal(ended(), opened.length)
 })
 
+test('a sample whose pod is lost is asked again, and has an error the second time', async () => {
+  const lost = { gone: 'lost', isLost: true } as const
+  const once = new Set<string>()
+  const { opened, graders } = fake((sample) => {
+    const isFirst = !once.has(sample)
+    once.add(sample)
+    return sample === 'b' || (sample === 'a' && isFirst) ? lost : { line: '{"score": 1}' }
+  })
+  const scores = await graders.score('account', { grader, samples: ['a', 'b', 'c'] }, signal)
+  assert.deepEqual(scores, [{ score: 1 }, { error: 'lost' }, { score: 1 }])
+  assert.equal(opened.length, 5)
+})
+
 test('what is no finite number and no error is an error', async () => {
   const lines = [
     '{"score": "1"}',

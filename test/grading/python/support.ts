@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { root, toolPath } from '../../../tools/paths.mjs'
-import { gradingRequest } from '../../../src/grading/python/request.ts'
 import { createPythonGraders } from '../../../src/grading/python/python-graders.ts'
+import { costsItsOwnSample } from './attack.ts'
+import type { Attack } from './hostile-graders.ts'
 import { createSandbox } from '../../../src/grading/python/sandbox.ts'
 
 const sandbox = createSandbox(toolPath('python'))
@@ -10,7 +10,7 @@ const sandbox = createSandbox(toolPath('python'))
 export const skip = await whyNot()
 
 function whyNot(): Promise<string | false> {
-  return sandbox.use({ accountId: '', imageTag: null, signal: undefined }, (opened) =>
+  return sandbox.use({ accountId: '', grader: { source: '' }, signal: undefined }, (opened) =>
     Promise.resolve('refusal' in opened && `${opened.refusal} ${opened.reason}`),
   )
 }
@@ -20,18 +20,8 @@ export const graders = ({ sampleMs = 60_000 } = {}) => createPythonGraders({ san
 export const scoresOf = (source: string, samples: string[], options?: { sampleMs: number }) =>
   graders(options).score('account', { grader: { source }, samples }, new AbortController().signal)
 
-/** Seven samples, of which the fourth attacks. */
-export async function withAttack(
-  { source, becomes }: { source: string; becomes: number | RegExp },
-  options?: { sampleMs: number },
-) {
-  const samples = Array.from({ length: 7 }, (_, n) => gradingRequest({ root }, { n, secret: `secret ${n}` }))
-  const scores = await scoresOf(source, samples, options)
-  const [own] = scores.splice(3, 1)
-  assert.deepEqual(
-    scores,
-    [0, 1, 2, 4, 5, 6].map((n) => ({ score: n / 10 })),
-  )
-  if (typeof becomes === 'number') assert.deepEqual(own, { score: becomes })
-  else assert.match(own && 'error' in own ? own.error : JSON.stringify(own), becomes)
-}
+/** What neither the service nor its machine shows to a grader. */
+const forbidden = ['/etc/passwd', '/etc/hostname', '/work', '/home', '/var', '/sys', '/proc', '/usr/bin/env', root]
+
+export const withAttack = (attack: Attack, options?: { sampleMs: number }) =>
+  costsItsOwnSample({ ...attack, forbidden }, (source, samples) => scoresOf(source, samples, options))

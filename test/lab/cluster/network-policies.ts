@@ -94,6 +94,7 @@ function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: 
     matchExpressions.every(({ key, operator, values = [] }) => {
       if (operator === 'Exists') return labels[key] !== undefined
       if (operator === 'In') return values.includes(labels[key] ?? '')
+      if (operator === 'NotIn') return !values.includes(labels[key] ?? '')
       throw new Error(`A network policy here has no operator ${operator}.`)
     })
   )

@@ -1,6 +1,6 @@
 // The calls of the Kubernetes API that trainers and model servers share. The worker's Role needs the verbs of this file, of
 // trainers/jobs-api.ts and of model-servers/deployments-api.ts.
-import type { V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
+import type { V1Pod, V1PodTemplateSpec, V1Secret } from '@kubernetes/client-node'
 import type { Readable } from 'node:stream'
 import type { ApiCaller } from './api-caller.ts'
 import { hasStatus } from './api-error.ts'
@@ -21,6 +21,8 @@ export function createKubernetesApi(caller: ApiCaller, namespace: string) {
 
   return {
     pods: (labelSelector: string): Collection => ({ path: pods, labelSelector }),
+
+    createPod: (body: V1Pod) => caller.createUnlessExists(pods, body),
 
     /** Creates nothing. @throws ApiError where the cluster would refuse such a pod */
     tryPod: async ({ metadata, spec }: V1PodTemplateSpec): Promise<void> => {

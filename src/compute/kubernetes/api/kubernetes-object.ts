@@ -16,6 +16,7 @@ export type KubernetesObject = {
     reason?: string
     message?: string
     startTime?: string
+    podIP?: string
     conditions?: RawCondition[]
     initContainerStatuses?: RawContainer[]
     containerStatuses?: RawContainer[]

@@ -1,6 +1,9 @@
 import { sha256Hex } from '../../../domain/identifiers.ts'
 import type { RunProgram, RunSpec } from '../../run.ts'
 
+/** What runs in a pod of ours. */
+type Program = RunProgram | 'python-grader'
+
 const prefix = 'anneal.dev/'
 const managedBy = { 'app.kubernetes.io/managed-by': 'anneal' }
 /** The value of this label is the program. */
@@ -15,7 +18,7 @@ export const specHashAnnotation = `${prefix}spec-hash`
 
 const labelValue = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/
 
-export function runLabels(program: RunProgram, { name, labels }: Pick<RunSpec, 'name' | 'labels'>) {
+export function runLabels(program: Program, { name, labels }: Pick<RunSpec, 'name' | 'labels'>) {
   return { ...managedBy, [componentLabel]: program, [runLabel]: name, ...prefixed(labels) }
 }
 
@@ -34,7 +37,7 @@ export function selectorOfRun(name: string): string {
 }
 
 /** Selects all runs of a program, or those that have these labels. */
-export function selectorOfProgram(program: RunProgram, labels: Record<string, string> = {}): string {
+export function selectorOfProgram(program: Program, labels: Record<string, string> = {}): string {
   return selector({ ...managedBy, [componentLabel]: program, ...prefixed(labels) })
 }
 

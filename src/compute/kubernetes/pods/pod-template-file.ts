@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { graderImages, type ImageTag } from '../../../domain/python-grader.ts'
 import type { RunProgram } from '../../run.ts'
 import type { JsonObject } from './merge-template.ts'
 
@@ -14,11 +15,16 @@ const PartialTemplate = z
   })
   .transform((template) => template as JsonObject)
 
+const tags = Object.keys(graderImages) as ImageTag[]
+
 const Templates = z.strictObject({ trainer: PartialTemplate.optional(), 'model-server': PartialTemplate.optional() })
 
 const PodTemplateFile = z.strictObject({
   trainer: PartialTemplate,
   'model-server': PartialTemplate,
+  'python-grader': PartialTemplate.optional(),
+  /** The image of graders by image_tag. */
+  'python-grader-images': z.partialRecord(z.enum(tags), z.string().min(1)).default({}),
   models: z.record(z.string(), Templates).default({}),
 })
 
