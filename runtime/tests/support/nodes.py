@@ -1,6 +1,7 @@
 """A run of several processes, each on a node of its own."""
 
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 from support.fake_anneal import FakeAnneal
@@ -8,12 +9,14 @@ from support.forked_program import ForkedProgram
 from support.trainer_process import start_trainer
 
 
-def start_nodes(anneal: FakeAnneal, folder: Path, count: int = 2, **settings: str) -> list[ForkedProgram]:
+def start_nodes(
+    anneal: FakeAnneal, folder: Path, count: int = 2, main: Callable[[], None] | None = None, **settings: str
+) -> list[ForkedProgram]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     common = {"ANNEAL_NODE_COUNT": str(count), "ANNEAL_RENDEZVOUS": f"127.0.0.1:{port}", **settings}
     return [
-        start_trainer(anneal.url, folder / f"node-{rank}", ANNEAL_NODE_RANK=str(rank), **common)
+        start_trainer(anneal.url, folder / f"node-{rank}", main=main, ANNEAL_NODE_RANK=str(rank), **common)
         for rank in range(count)
     ]
 
