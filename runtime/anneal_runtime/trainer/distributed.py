@@ -49,6 +49,8 @@ class Ranks:
         self.stop_agreed = False
         # Called before each common call: what the passes of other ranks need from this one.
         self.keep_up: Callable[[], None] = _nothing
+        # Then a rank cannot repeat a pass that did not fit.
+        self.makes_same_passes = False
         self._sums: torch.Tensor | None = None
         _raising_peer_lost(
             lambda: dist.init_process_group(

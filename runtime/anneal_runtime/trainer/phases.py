@@ -106,7 +106,9 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
     run = _prepare_run(attempt, assignment, loaded, origin, reporter.note)
     reporter.row_counts(run.data.rows.counts())
     if assignment.shard_base is True and attempt.ranks is None:
-        reporter.note("base_not_sharded", "shard_base has no effect: this run has one process, which needs the whole base.")
+        reporter.note(
+            "base_not_sharded", "shard_base has no effect: this run has one process, which needs the whole base."
+        )
     reporter.phase("TRAINING MODEL")
     uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
     with termination.deferred():

@@ -43,14 +43,16 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
             # Imported here: few runs need it.
             from anneal_runtime.trainer.sharding import shard_base
 
-            shard_base(model, ranks)
-            note("base_sharded", f"Each of {ranks.world_size} processes holds a share of the base model.")
+            part = shard_base(model, ranks)
+            note("base_sharded", f"{ranks.world_size} processes share the base model; each holds {part:.0%} of it.")
     parameters = list(trainable(model).values())
     optimizer = make_optimizer(args, parameters, note)
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
     line_tokens = packed_line_tokens(args.packing, model, note)
     comfortable = None if base.shards_on is None else 0
-    forward = ForwardPass(model, line_tokens=line_tokens, temperature=method.temperature, comfortable_tokens=comfortable)
+    forward = ForwardPass(
+        model, line_tokens=line_tokens, temperature=method.temperature, comfortable_tokens=comfortable
+    )
     is_kept = plan.start is not None and method.runs_reference
     start = StartingModel(model, is_kept=is_kept) if has_reference(method) else None
     sampling = None if plan.rollouts is None else plan.rollouts.begin(plan, base, model, forward, data, note, ranks)

@@ -6,7 +6,6 @@ sharded.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,10 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
 
-from anneal_runtime.model_source import default_dtype, is_out_of_memory, stored_dtype
+from anneal_runtime.model_source import default_dtype, stored_dtype
 from anneal_runtime.trainer.adapter import base_of, trainable
 from anneal_runtime.trainer.distributed import Ranks
 from anneal_runtime.trainer.failures import DataError
@@ -38,9 +38,9 @@ def is_wanted(asked: bool | str, folder: Path, device: torch.device) -> bool:
     return size > LARGEST_SHARE_OF_GPU * torch.cuda.get_device_properties(device).total_memory
 
 
-def shard_base(model: PeftModel, ranks: Ranks) -> None:
+def shard_base(model: PeftModel, ranks: Ranks) -> float:
     """`model` is on the CPU, and every rank has the same base. Afterwards every rank must call the same methods of
-    `ranks`; passes between two calls may differ in number.
+    `ranks`; passes between two calls may differ in number. Returns which part of the base this rank holds.
     """
     base, whole = base_of(model), set(trainable(model).values())
     names = set(base._no_split_modules or ())
@@ -53,12 +53,10 @@ def shard_base(model: PeftModel, ranks: Ranks) -> None:
     for part in (*layers, base):
         # A part that stayed gathered after some passes would stay so on some ranks only.
         sharded = fully_shard(part, mesh=mesh, reshard_after_forward=True, ignored_params=whole)
-        sharded.set_custom_all_gather(_Gather(ranks))  # type: ignore[arg-type]
+        sharded.set_custom_all_gather(_Gather(ranks))
     _Lockstep(model, ranks)
-
-
-def is_sharded(model: PeftModel) -> bool:
-    return isinstance(base_of(model), FSDPModule)
+    shares = [parameter for parameter in base.parameters() if isinstance(parameter, DTensor)]
+    return sum(each.to_local().numel() for each in shares) / sum(each.numel() for each in shares)
 
 
 class _Gather:
@@ -88,7 +86,7 @@ class _Lockstep:
         # Before torch's own hook, which gathers.
         base_of(model).register_forward_pre_hook(self._announce, prepend=True)
         base_of(model).register_forward_hook(self._close)
-        ranks.keep_up = self._keep_up
+        ranks.keep_up, ranks.makes_same_passes = self._keep_up, True
 
     def _announce(self, _base: nn.Module, _inputs: tuple[Any, ...]) -> None:
         if self._is_idle:

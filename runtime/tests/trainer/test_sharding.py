@@ -1,5 +1,6 @@
 """Runs whose processes share the frozen base."""
 
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ import pytest
 from support.assignments import assign, make_rows, resume
 from support.fake_anneal import FakeAnneal
 from support.nodes import again, codes, start_nodes, trace
-from support.trainer_process import start_trainer
+from support.trainer_process import start_trainer, train
 
 from anneal_runtime import exit_codes
+from anneal_runtime.contract import EXIT_CODES
 
 RUN: dict[str, Any] = {
     **{"max_steps": 24, "batch_size": 3, "gradient_accumulation_steps": 2, "save_steps": 4, "lora_dropout": 0.1},
@@ -20,9 +22,7 @@ PAIRS = [
     {"input": row["input"], "chosen": row["output"], "rejected": f"It has {'no ' * (n % 4)}colour."}
     for n, row in enumerate(make_rows(9))
 ]
-JUDGED = [
-    {"input": row["input"], "answer": row["output"], "label": n % 3 > 0} for n, row in enumerate(make_rows(9))
-]
+JUDGED = [{"input": row["input"], "answer": row["output"], "label": n % 3 > 0} for n, row in enumerate(make_rows(9))]
 
 
 def figures(anneal: FakeAnneal) -> tuple[list[float], list[float], Any]:
@@ -42,7 +42,7 @@ def test_a_shared_base_has_the_figures_of_a_whole_one_and_resumes_exactly(anneal
     assign(anneal, make_rows(17), **RUN, shard_base=True)
     nodes = start_nodes(anneal, tmp_path / "shared")
     assert codes(nodes) == [0, 0], nodes[0].log + nodes[1].log
-    assert "base_sharded" in [note["code"] for note in anneal.notes]
+    assert "2 processes share the base model; each holds 50% of it." in [note["message"] for note in anneal.notes]
     shared, adapter = figures(anneal), weights(anneal)
     assert len(valid_losses) == 4
     assert shared[0] == pytest.approx(losses, rel=1e-5) and shared[1] == pytest.approx(valid_losses, rel=1e-5)
@@ -107,6 +107,32 @@ def test_a_killed_process_ends_one_that_waits_for_its_share(anneal: FakeAnneal, 
     nodes[1].signal(signal.SIGKILL)
     assert codes(nodes) == [exit_codes.PEER_LOST, -signal.SIGKILL], nodes[0].log
     assert (anneal.artifact("checkpoint") or {})["step"] >= 10
+
+
+def lack_memory() -> None:
+    """The passes of rank 1 do not fit from the fourth step on."""
+    import torch
+
+    from anneal_runtime.trainer.step import OptimizerStep
+
+    backward, calls = OptimizerStep._backward, []
+
+    def failing(*what: Any) -> Any:
+        calls.append(what)
+        if os.environ["ANNEAL_NODE_RANK"] == "1" and len(calls) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return backward(*what)
+
+    OptimizerStep._backward = failing  # type: ignore[method-assign]
+    train()
+
+
+def test_a_pass_that_does_not_fit_ends_all_processes_with_its_cause(anneal: FakeAnneal, tmp_path: Path) -> None:
+    assign(anneal, make_rows(17), **RUN, shard_base=True)
+    nodes = start_nodes(anneal, tmp_path, main=lack_memory)
+    assert codes(nodes) == [exit_codes.PEER_LOST, EXIT_CODES["out_of_memory"]], nodes[0].log + nodes[1].log
+    assert (anneal.failure or {})["cause"] == "out_of_memory"
+    assert (anneal.artifact("checkpoint") or {})["step"] == 3
 
 
 @pytest.mark.parametrize(

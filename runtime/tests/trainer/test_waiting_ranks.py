@@ -93,9 +93,7 @@ def test_a_process_does_not_wait_for_one_that_died_while_it_sampled(anneal: Fake
 
 
 @pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 1])
-def test_sigterm_to_any_process_ends_a_call_that_is_not_answered(
-    anneal: FakeAnneal, tmp_path: Path, rank: int
-) -> None:
+def test_sigterm_to_any_process_ends_a_call_that_is_not_answered(anneal: FakeAnneal, tmp_path: Path, rank: int) -> None:
     nodes = start(anneal, tmp_path, commit_endlessly, "commits")
     nodes[rank].signal(signal.SIGTERM)
     assert codes(nodes) == [143, 143], nodes[0].log + nodes[1].log

@@ -92,9 +92,7 @@ class Collector:
         self.record.commit(step, REWARDS[split], lines)
         return lines
 
-    def _sample(
-        self, split: Split, step: int, prompts: list[Prompt], stop_requested: Callable[[], bool]
-    ) -> list[Line]:
+    def _sample(self, split: Split, step: int, prompts: list[Prompt], stop_requested: Callable[[], bool]) -> list[Line]:
         """Each rank answers every n-th prompt. Some answers take minutes more than others."""
         ranks = self.ranks
         if ranks is None:
@@ -143,9 +141,7 @@ class Collector:
             "samples": lines,
         }
 
-    def _old_logps(
-        self, asked: list[Asked], sampled: list[Sampled], pulse: Callable[[], None]
-    ) -> list[torch.Tensor]:
+    def _old_logps(self, asked: list[Asked], sampled: list[Sampled], pulse: Callable[[], None]) -> list[torch.Tensor]:
         rows = EncodedRows()
         for each, answer in zip(asked, sampled, strict=True):
             rows.add(sequence_of(each.prompt, answer.tokens))
