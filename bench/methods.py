@@ -9,12 +9,10 @@ which is not counted. Both run in turn in this one process, on one thread; the l
 import argparse
 import json
 import os
-import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ import datasets
 import torch
 import transformers
 from datasets import Dataset, disable_progress_bars
+from method_rows import ANSWERS, PROMPTS, ROWS_OF, Row, prepared
 from peft import LoraConfig
 from torch.utils.data import SequentialSampler
 from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, KTOConfig, KTOTrainer, SFTConfig, SFTTrainer
@@ -45,11 +44,8 @@ from anneal_runtime.trainer.training_run import Plan
 sys.real_prefix = str(Path(datasets.__file__).resolve().parents[1])  # type: ignore[attr-defined]
 
 MODEL = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
-RANK, ROWS, BATCH = 64, 48, 8
-PROMPTS, ANSWERS, ITERATIONS = 8, 8, 3
+RANK, BATCH, ITERATIONS = 64, 8, 3
 TARGETS = {"supervised": 2.5, "dpo": 2.0, "kto": 2.0, "reinforcement": 2.0}
-WORDS = "the a price of red blue chair table is was seven lamp garden quiet river long and then under"
-Row = dict[str, Any]
 
 
 def main() -> None:
@@ -96,30 +92,6 @@ def compare(name: str, steps: int, rounds: int, target: float) -> bool:
     return abs(our_loss - their_loss) <= 1e-3 * max(1.0, abs(our_loss))
 
 
-def words(rng: random.Random, median: int) -> str:
-    count = min(max(round(rng.lognormvariate(0, 0.8) * median), 3), 10 * median)
-    return " ".join(rng.choice(WORDS.split()) for _ in range(count))
-
-
-def made(count: int, make: Callable[[random.Random], Row]) -> list[Row]:
-    rng = random.Random(3)
-    # A prompt that ends in a line break has the same tokens together with its answer and apart.
-    return [{"prompt": words(rng, 20) + "\n", **make(rng)} for _ in range(count)]
-
-
-def rewarded(rng: random.Random) -> Row:
-    answers = [words(rng, 20) for _ in range(ANSWERS)]
-    return {"completions": answers, "rewards": [round(rng.random(), 3) for _ in answers]}
-
-
-ROWS_OF: dict[str, Callable[[], list[Row]]] = {
-    "supervised": lambda: made(ROWS, lambda rng: {"completion": words(rng, 25)}),
-    "dpo": lambda: made(ROWS, lambda rng: {"chosen": words(rng, 25), "rejected": words(rng, 25)}),
-    "kto": lambda: made(ROWS, lambda rng: {"completion": words(rng, 25), "label": rng.random() < 0.5}),
-    "reinforcement": lambda: made(PROMPTS, rewarded),
-}
-
-
 def hyperparameters(name: str) -> Row:
     return {"num_iterations": ITERATIONS} if name == "reinforcement" else {}
 
@@ -129,17 +101,6 @@ def in_order(rows: list[Row], args: TrainingArgs, name: str) -> list[Row]:
     order = RowOrder(len(rows), args.rows_per_step, args.seed)
     steps = 1 if name == "reinforcement" else args.max_steps
     return [rows[number] for step in range(steps) for number in order.rows_of(step)]
-
-
-def prepared(row: Row) -> Row:
-    asked = {"input": row["prompt"]}
-    if "completions" in row:
-        return {**asked, "answers": row["completions"], "rewards": row["rewards"]}
-    if "label" in row:
-        return {**asked, "answer": row["completion"], "label": row["label"]}
-    if "chosen" in row:
-        return {**asked, "chosen": row["chosen"], "rejected": row["rejected"]}
-    return {**asked, "output": row["completion"]}
 
 
 def train_ours(name: str, rows: list[Row], args: TrainingArgs) -> tuple[float, float]:
@@ -184,7 +145,7 @@ def train_theirs(name: str, rows: list[Row], args: TrainingArgs) -> tuple[float,
         return seconds, float(losses[-1])
 
 
-def settings(folder: str, args: TrainingArgs) -> Row:
+def settings(folder: str, args: TrainingArgs, dtype: torch.dtype = torch.float32) -> Row:
     return {
         "output_dir": folder,
         "max_steps": args.max_steps,
@@ -199,13 +160,13 @@ def settings(folder: str, args: TrainingArgs) -> Row:
         "logging_steps": 1,
         "report_to": [],
         "disable_tqdm": True,
-        "use_cpu": True,
-        "bf16": False,
+        "use_cpu": not torch.cuda.is_available(),
+        "bf16": dtype is torch.bfloat16,
         "gradient_checkpointing": False,
     }
 
 
-def make_trainer(name: str, rows: list[Row], loaded: Any, shared: Row) -> Any:
+def make_trainer(name: str, rows: list[Row], loaded: Any, shared: Row, **more: Any) -> Any:
     made_of = {
         "model": loaded.model,
         "processing_class": loaded.tokenizer,
@@ -218,7 +179,7 @@ def make_trainer(name: str, rows: list[Row], loaded: Any, shared: Row) -> Any:
         "dpo": (OrderedDpo, DPOConfig),
         "kto": (OrderedKto, KTOConfig),
     }[name]
-    return trainer(args=config(max_length=None, **shared), train_dataset=Dataset.from_list(rows), **made_of)
+    return trainer(args=config(max_length=None, **shared, **more), train_dataset=Dataset.from_list(rows), **made_of)
 
 
 def grpo(rows: list[Row], made_of: Row, shared: Row) -> Any:

@@ -104,8 +104,8 @@ const benches: Record<string, { says: string; command: string[] }> = {
     command: [toolPath('python'), 'bench/rollouts.py'],
   },
   gpu: {
-    says: 'on a GPU: the trainer and our engine against transformers, exact resume, a full memory; a small version on a CPU',
-    command: [toolPath('python'), 'bench/gpu', 'resume', 'memory', 'engine', 'trainer'],
+    says: 'on a GPU: trainer, methods and engine against transformers and TRL, exact resume, memory, a shared base; small on a CPU',
+    command: [toolPath('python'), 'bench/gpu', 'resume', 'memory', 'engine', 'trainer', 'methods', 'sharded'],
   },
   cluster: {
     says: 'launch, status, cancel and tax of jobs on a cluster of its own against bare Kubernetes objects; 1,000 pending jobs',

@@ -31,7 +31,7 @@ from anneal_runtime.model_source import choose_device, load_causal_lm
 from anneal_runtime.row_sequences import NOT_LEARNED, labelled
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.batches import RowOrder
-from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
+from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.objectives.supervised import Supervised
 from anneal_runtime.trainer.packing import ALWAYS, packed_line_tokens
 from anneal_runtime.trainer.rows import EncodedRows
@@ -142,8 +142,8 @@ def run_ours(
     model.train()
     optimizer = make_optimizer(args, list(trainable(model).values()), print)
     learning_rate = learning_rate_schedule(args, optimizer, args.max_steps)
-    budget = default_token_budget(rows.longest(), args.batch_size, device)
-    objective = Supervised(ForwardPass(model, line_tokens=packed_line_tokens(packing, model, print)), rows)
+    forward = ForwardPass(model, line_tokens=packed_line_tokens(packing, model, print))
+    budget, objective = forward.token_budget(rows.longest(), args.batch_size), Supervised(forward, rows)
     step = OptimizerStep(objective, optimizer, token_budget=budget, max_grad_norm=args.max_grad_norm)
     order, tokens = RowOrder(len(rows), args.rows_per_step, args.seed), 0
     started = time.perf_counter()

@@ -7,9 +7,11 @@ on the CPU. Parts, all of them by default:
     memory   a step that does not fit into memory
     engine   tokens/s of our engine against transformers' generate, for 1, 8 and 64 prompts
     trainer  tokens/s and memory of the trainer against transformers' Trainer with peft
+    methods  each method: tokens/s and memory beside TRL, with a 4-bit base, checkpointing and packed rows; exact resume
+    sharded  a base that the cards share, against whole ones
     tests    the tests of the model server, computed in float32
 
-The parts engine and trainer take the weights of FOLDER, or random ones.
+The parts engine, trainer, methods and sharded take the weights of FOLDER, or random ones.
 """
 
 import argparse
@@ -38,6 +40,8 @@ def commands(model: Path) -> dict[str, list[list[str | Path]]]:
         "memory": [[HERE / "memory.py"]],
         "engine": [[HERE / "engine.py", model]],
         "trainer": [[ROOT / "bench/trainer.py", *each] for each in trainer],
+        "methods": [[HERE / "compare_methods.py", model], [HERE / "resume_methods.py"]],
+        "sharded": [[HERE / "sharded.py", model]],
         "tests": [["-m", "pytest", "-v", "-p", "no:cacheprovider", *spread(), *tests()]],
     }
 
@@ -61,7 +65,9 @@ def spread() -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="resume, memory, engine, trainer or tests")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help="resume, memory, engine, trainer, methods, sharded or tests"
+    )
     parser.add_argument("--model", type=Path, metavar="FOLDER", help="weights, config and tokenizer of a causal model")
     options = parser.parse_args()
     asked = options.parts

@@ -41,6 +41,8 @@ class LoadedModel:
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     folder: Path
+    # The GPU that gets a share of the weights, which are on the CPU; None if the weights stay where they are.
+    shards_on: torch.device | None = None
 
 
 def locate(source: dict[str, Any], models_dir: Path, tell: Callable[[str], None] = log) -> Path:

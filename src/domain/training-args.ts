@@ -60,6 +60,7 @@ export const laterDefaults = {
   finetuning_type: 'lora',
   load_in_4bit: false,
   packing: null,
+  shard_base: 'auto',
 } as const
 
 /** A job may lack these arguments. The cast holds, as the keys are those of `laterDefaults`. */
@@ -162,6 +163,11 @@ const knownArgs = {
     .enum(['auto', 'off'])
     .describe(
       'auto lays the rows of a step end to end, without padding, where a GPU trains; the losses are the same but for rounding. Default off',
+    ),
+  shard_base: z
+    .union([z.enum(['auto']), z.boolean()], { error: 'must be "auto", true or false' })
+    .describe(
+      `Each GPU of a job with several holds a share of the base, and gathers a layer while it computes: the same model, less memory, more time. auto does so for a base that would fill half of a GPU. Default ${laterDefaults.shard_base}`,
     ),
 }
 

@@ -39,6 +39,8 @@ type Run = {
   hasReference: boolean
   /** Answers to a prompt, and their most tokens; null unless the trainer samples. */
   sampling: { answers: number; tokens: number } | null
+  /** Processes that share the base (base-sharding.ts); 1 when absent. */
+  shares?: number
 }
 
 const gibibyte = 2 ** 30
@@ -68,18 +70,20 @@ export function trainingMemory(run: Run): TrainingMemory {
   return { estimated: sum(parts), least: sum({ ...fixed, ...passing(row, true) }), parts }
 }
 
-function fixedParts({ shape, args, isGpu, hasReference, sampling, longest }: Run) {
+function fixedParts({ shape, args, isGpu, hasReference, sampling, longest, shares = 1 }: Run) {
   const bytes = isGpu ? 2 : 4
   const linear = shape.layers * sumOf(linearLayers(shape), ([input, output]) => input * output)
   const embedding = shape.vocabularySize * shape.hiddenSize * (shape.sharesEmbeddings ? 1 : 2)
   const adapter = shape.layers * sumOf(linearLayers(shape), ([input, output]) => (input + output) * (args.r_value ?? 8))
+  // A layer and the embeddings are gathered while they compute.
+  const gathered = shares === 1 ? 0 : (bytes * (linear / shape.layers + embedding)) / gibibyte
   const cached = sampling
     ? 2 * bytes * shape.layers * shape.keyWidth * (longest + sampling.tokens) * mostSampledRows
     : 0
   return {
     runtime: runtimeGib,
     // Double quantisation keeps a little more than 4 bits.
-    weights: (linear * (args.load_in_4bit ? 0.53 : bytes) + embedding * bytes) / gibibyte,
+    weights: (linear * (args.load_in_4bit ? 0.53 : bytes) + embedding * bytes) / gibibyte / shares + gathered,
     optimizer: (adapter * bytesOfTrained) / gibibyte,
     reference: hasReference ? (adapter * 4) / gibibyte : 0,
     sampler: cached / gibibyte,

@@ -88,7 +88,7 @@ test('a request without the later arguments has the arguments of release 0.1.0, 
   for (const args of [documentedDefaults, { ...documentedDefaults, ...laterDefaults }])
     assert.ok(TrainingArgs.safeParse(args).success)
   const later = { warmup_ratio: 0.1, use_rslora: true, gradient_checkpointing: false, overlong: 'drop' } as const
-  const more = { finetuning_type: 'lora', load_in_4bit: true, packing: 'auto' } as const
+  const more = { finetuning_type: 'lora', load_in_4bit: true, packing: 'auto', shard_base: true } as const
   const { args, givenArgs } = resolve({ ...later, ...more })
   assert.deepEqual(args, { ...resolve({}).args, ...later, ...more })
   assert.deepEqual(givenArgs.toSorted(), Object.keys(laterDefaults).toSorted())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.log import log
 from anneal_runtime.retry import DAY_S, Unavailable
 from anneal_runtime.trainer.line_names import SUFFIX
@@ -73,6 +74,12 @@ class Assignment:
     @property
     def trains_in_4bit(self) -> bool:
         return self.mode != "evaluate" and bool(self.args.get("load_in_4bit"))
+
+    @property
+    def shard_base(self) -> bool | str:
+        """The argument of this name."""
+        asked: bool | str = self.args.get("shard_base", DEFAULT_ARGS["shard_base"])
+        return asked
 
     def rollout_files(self, step: int, name: str) -> list[RemoteFile]:
         return [file for each in self.rollouts if each.step == step for file in each.files if file.name == name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -53,14 +53,28 @@ class TokenLogps:
 
 
 class ForwardPass:
-    def __init__(self, model: PeftModel, *, line_tokens: int | None = None, temperature: float = 1.0) -> None:
+    def __init__(
+        self,
+        model: PeftModel,
+        *,
+        line_tokens: int | None = None,
+        temperature: float = 1.0,
+        comfortable_tokens: int | None = None,
+    ) -> None:
         """`line_tokens`: sequences are packed, at most so many tokens end to end (packing.py); None pads them.
-        `temperature` divides the logits of log-probabilities, for answers that were sampled with it.
+        `temperature` divides the logits of log-probabilities, for answers that were sampled with it. A pass may always
+        have `comfortable_tokens`; None for what the device takes.
         """
         self._model, self._line_tokens, self._temperature = model, line_tokens, temperature
         self.device = next(model.parameters()).device
         self._overhead_tokens = overhead_tokens(model, self.device)
+        usual = COMFORTABLE_TOKENS[self.device.type]
+        self._comfortable_tokens = usual if comfortable_tokens is None else comfortable_tokens
         self._head = _SelectedPositions(model)
+
+    def token_budget(self, longest: int, batch_size: int) -> int:
+        """Never more than a batch of the longest sequences takes, which the caller declared to fit by `batch_size`."""
+        return max(batch_size * longest, self._comfortable_tokens)
 
     def token_count(self, lengths: Sequence[int]) -> int:
         """What one pass over sequences of these lengths computes."""
@@ -122,11 +136,16 @@ class ForwardPass:
         """Sums over the learned tokens of each sequence, without gradient and without dropout."""
         return torch.stack([logps.sum() for logps in self.answer_token_logps(rows, sequences)])
 
-    def answer_token_logps(self, rows: EncodedRows, sequences: list[int]) -> list[torch.Tensor]:
-        """Of the learned tokens of each sequence, without gradient and without dropout."""
+    def answer_token_logps(
+        self, rows: EncodedRows, sequences: list[int], pulse: Callable[[], None] = lambda: None
+    ) -> list[torch.Tensor]:
+        """Of the learned tokens of each sequence, without gradient and without dropout. `pulse` is called before each
+        pass; what it raises ends the work.
+        """
         found: dict[int, torch.Tensor] = {}
 
         def run(part: list[int]) -> None:
+            pulse()
             tokens = self.token_logps(rows, part)
             for sequence, logps, learned in zip(part, tokens.values, tokens.is_learned, strict=True):
                 found[sequence] = logps[learned]
@@ -136,7 +155,7 @@ class ForwardPass:
         self._model.eval()
         try:
             with torch.no_grad():
-                for group in self.plan(lengths, COMFORTABLE_TOKENS[self.device.type]):
+                for group in self.plan(lengths, self._comfortable_tokens):
                     in_parts([sequences[position] for position in group], run, self.device)
         finally:
             self._model.train(was_training)
@@ -187,8 +206,3 @@ def overhead_tokens(model: torch.nn.Module, device: torch.device) -> int:
     weights = sum(parameter.numel() for parameter in model.parameters())
     tokens = GPU_OVERHEAD_TOKENS_TIMES_WEIGHTS // weights
     return min(max(tokens, LEAST_GPU_OVERHEAD_TOKENS), MOST_GPU_OVERHEAD_TOKENS)
-
-
-def default_token_budget(longest: int, batch_size: int, device: torch.device) -> int:
-    """Never more than a batch of the longest sequences would take, which the caller declared to fit by `batch_size`."""
-    return max(batch_size * longest, COMFORTABLE_TOKENS[device.type])

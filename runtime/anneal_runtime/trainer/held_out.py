@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from anneal_runtime.trainer.forward import default_token_budget
 from anneal_runtime.trainer.memory import in_parts
 from anneal_runtime.trainer.objectives.objective import Objective, Step, Unit
 
@@ -112,7 +111,7 @@ class HeldOut:
         step = self._objective.step(rows, self._ranks)
         # The same on every rank: the budget depends on nothing that a rank meets while it trains.
         groups = self._objective.microbatches(
-            step.units, default_token_budget(self._objective.rows.longest(), 1, self._device)
+            step.units, self._objective.forward.token_budget(self._objective.rows.longest(), 1)
         )
         totals = [0.0] * (1 + len(self._objective.summed))
         for first in range(0, len(groups), size):

@@ -102,23 +102,27 @@ def claims(api: InternalApi, claim_id: str) -> Callable[[], Assignment]:
 
 def run_attempt(attempt: Attempt, assignment: Assignment) -> None:
     log(f"Job {assignment.job_id}, attempt {assignment.attempt}: {assignment.mode} {assignment.base_model.name}")
-    if assignment.mode == "evaluate" and not attempt.reports:
-        return
     with frozen_after():
-        from anneal_runtime.trainer.phases import evaluate_model, load, load_saved_model, train_along, train_and_save
+        from anneal_runtime.trainer import phases
 
-        loaded, origin = load(attempt, assignment)
+        found = phases.load(attempt, assignment)
+    if found is None:
+        return
+    loaded, origin = found
     if not attempt.reports:
-        train_along(attempt, assignment, loaded, origin)
+        if assignment.mode == "evaluate":
+            phases.evaluate_along(attempt, assignment, loaded)
+        else:
+            phases.train_along(attempt, assignment, loaded, origin)
         return
     if assignment.mode == "evaluate":
-        model = load_saved_model(attempt, assignment, loaded)
+        model = phases.load_saved_model(attempt, assignment, loaded)
     else:
-        model = train_and_save(attempt, assignment, loaded, origin)
+        model = phases.train_and_save(attempt, assignment, loaded, origin)
     try:
-        evaluate_model(attempt, assignment, model, loaded)
+        phases.evaluate_model(attempt, assignment, model, loaded)
         attempt.reporter.flush()
-    except (Fenced, Refused):
+    except (Fenced, Refused, PeerLost):
         raise
     except Exception as error:
         if is_out_of_memory(error):

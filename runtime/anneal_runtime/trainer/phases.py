@@ -8,9 +8,18 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from anneal_runtime import exit_codes
 from anneal_runtime.log import exit_now, log
-from anneal_runtime.model_source import LoadedModel, check_weights, choose_device, load_causal_lm, locate
+from anneal_runtime.model_source import (
+    LoadedModel,
+    check_weights,
+    choose_device,
+    default_dtype,
+    load_causal_lm,
+    locate,
+)
 from anneal_runtime.retry import RetryPolicy, Unavailable, call_with_retries
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, load_adapter, save_adapter
@@ -39,22 +48,50 @@ MOST_STEPS_TO_REPLAY = 200
 UNTIL_THERE_IS_ROOM = RetryPolicy(give_up_after_s=600.0)
 
 
-def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin]:
-    """Data, checkpoint and base model, on the device; the base checked against the catalogue's hash."""
+def load(attempt: Attempt, assignment: Assignment) -> tuple[LoadedModel, Origin] | None:
+    """Data, checkpoint and base model, on the device; the base checked against the catalogue's hash. None for a process
+    that an evaluation does not need.
+    """
     work_dir = attempt.settings.work_dir
     if assignment.mode != "evaluate":
         fetch(lambda current: current.train, work_dir, assignment, attempt.claim)
     if attempt.reports or assignment.has_held_out_rows:
         fetch(lambda current: [current.evaluation, *current.evaluation_lines], work_dir, assignment, attempt.claim)
-    base = assignment.base_model
-    folder = locate(base.source, attempt.settings.models_dir, partial(_tell_loading, attempt))
+    base, device = assignment.base_model, choose_device(attempt.settings.placement.local_rank)
+    find = partial(locate, base.source, attempt.settings.models_dir, partial(_tell_loading, attempt))
+    folder = find() if attempt.reports or assignment.mode != "evaluate" else None
+    shards = _shards(attempt, assignment, folder, device)
+    if folder is None:
+        if not shards:
+            return None
+        folder = find()
     in_4bit = assignment.trains_in_4bit
     sha256 = check_weights(folder, base.sha256)
     origin = Origin(base.name, sha256, assignment.spec_hash, trained_on=NF4 if in_4bit else None)
-    device = choose_device(attempt.settings.placement.local_rank)
-    loaded = load_in_4bit(folder, device) if in_4bit else load_causal_lm(folder, device)
-    log(f"Base model {base.name} loaded on {device}{' in 4 bits' if in_4bit else ''}")
+    if shards:
+        loaded = load_causal_lm(folder, torch.device("cpu"), default_dtype(device, folder))
+        loaded = replace(loaded, shards_on=device)
+    else:
+        loaded = load_in_4bit(folder, device) if in_4bit else load_causal_lm(folder, device)
+    log(f"Base model {base.name} loaded on {device}{' in 4 bits' if in_4bit else ', to be shared' if shards else ''}")
     return loaded, origin
+
+
+def _shards(attempt: Attempt, assignment: Assignment, folder: Path | None, device: torch.device) -> bool:
+    """Whether each process gets a share of the base. Rank 0 decides."""
+    asked, ranks = assignment.shard_base, attempt.ranks
+    is_sampled = (assignment.method or {}).get("type") == "reinforcement"
+    fixed = "reinforcement samples from a whole base" if is_sampled else "a base in 4 bits stays whole"
+    if is_sampled or assignment.args.get("load_in_4bit"):
+        if asked is True:
+            raise DataError(f"shard_base: {fixed}. Leave shard_base out.")
+        return False
+    if ranks is None or asked is False:
+        return False
+    # Imported here: few runs need it.
+    from anneal_runtime.trainer.sharding import is_wanted
+
+    return ranks.any(attempt.reports and folder is not None and is_wanted(asked, folder, device))
 
 
 def _tell_loading(attempt: Attempt, sentence: str) -> None:
@@ -68,6 +105,10 @@ def train_and_save(attempt: Attempt, assignment: Assignment, loaded: LoadedModel
     reporter, termination, work_dir = attempt.reporter, attempt.termination, attempt.settings.work_dir
     run = _prepare_run(attempt, assignment, loaded, origin, reporter.note)
     reporter.row_counts(run.data.rows.counts())
+    if assignment.shard_base is True and attempt.ranks is None:
+        reporter.note(
+            "base_not_sharded", "shard_base has no effect: this run has one process, which needs the whole base."
+        )
     reporter.phase("TRAINING MODEL")
     uploader = CheckpointUploader(attempt.api, before_commit=reporter.flush)
     with termination.deferred():
@@ -103,6 +144,14 @@ def train_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel, o
         finished = run.follow(lambda: ranks.stop_agreed)
     if not finished:
         exit_now(exit_codes.TERMINATED)
+    ranks.serve()
+
+
+def evaluate_along(attempt: Attempt, assignment: Assignment, loaded: LoadedModel) -> None:
+    """Gives rank 0 this process's share of the base in each pass."""
+    load_saved_model(attempt, assignment, loaded)
+    assert attempt.ranks is not None
+    attempt.ranks.serve()
 
 
 def _prepare_run(
@@ -153,7 +202,13 @@ def load_saved_model(attempt: Attempt, assignment: Assignment, loaded: LoadedMod
         raise ValueError("The claim's answer has mode evaluate but no model.")
     folder = attempt.settings.work_dir / "model"
     fetch(lambda current: current.model.files if current.model else [], folder, assignment, attempt.claim)
-    return load_adapter(loaded.model, folder)
+    model = load_adapter(loaded.model, folder)
+    if loaded.shards_on is not None and attempt.ranks is not None:
+        from anneal_runtime.trainer.sharding import shard_base
+
+        attempt.ranks.meet_on(loaded.shards_on)
+        shard_base(model, attempt.ranks)
+    return model
 
 
 def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, loaded: LoadedModel) -> None:
@@ -174,6 +229,8 @@ def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, l
         log(f"The tuned model answers {exact} of {len(results)} evaluation rows exactly")
     if method.type == "dpo":
         _add_orders(results, path, method, model, encoder)
+    if attempt.ranks is not None:
+        attempt.ranks.keep_up()
     # The phase must arrive before the result that belongs to it.
     attempt.reporter.flush()
     attempt.api.report_evaluation(assignment.evaluation_split, results)

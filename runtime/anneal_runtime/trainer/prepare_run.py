@@ -11,7 +11,7 @@ from anneal_runtime.model_source import LoadedModel, context_length
 from anneal_runtime.trainer.adapter import add_adapter, continue_adapter, trainable
 from anneal_runtime.trainer.best_adapter import BestAdapter
 from anneal_runtime.trainer.checkpoint import RunState, load_checkpoint
-from anneal_runtime.trainer.forward import ForwardPass, default_token_budget
+from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.held_out import HeldOut
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.make import has_reference, make_objective
@@ -37,11 +37,22 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     samples = plan.rollouts is not None
     data = load_training_data(plan.data, plan.held_out, args, method, base, note, plan.sources, samples=samples)
     model = _model_to_train(plan, base, note)
+    if ranks is not None:
+        ranks.meet_on(base.shards_on or next(model.parameters()).device)
+        if base.shards_on is not None:
+            # Imported here: few runs need it.
+            from anneal_runtime.trainer.sharding import shard_base
+
+            part = shard_base(model, ranks)
+            note("base_sharded", f"{ranks.world_size} processes share the base model; each holds {part:.0%} of it.")
     parameters = list(trainable(model).values())
     optimizer = make_optimizer(args, parameters, note)
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
     line_tokens = packed_line_tokens(args.packing, model, note)
-    forward = ForwardPass(model, line_tokens=line_tokens, temperature=method.temperature)
+    comfortable = None if base.shards_on is None else 0
+    forward = ForwardPass(
+        model, line_tokens=line_tokens, temperature=method.temperature, comfortable_tokens=comfortable
+    )
     is_kept = plan.start is not None and method.runs_reference
     start = StartingModel(model, is_kept=is_kept) if has_reference(method) else None
     sampling = None if plan.rollouts is None else plan.rollouts.begin(plan, base, model, forward, data, note, ranks)
@@ -49,7 +60,7 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     references = {name: each.reference for name, each in objectives.items() if each.reference is not None}
     longest = data.rows.longest() + (int(method["max_completion_tokens"]) if samples else 0)
     longest = min(longest, context_length(base.model.config)) if samples else longest
-    state = RunState(token_budget=default_token_budget(longest, args.batch_size, forward.device))
+    state = RunState(token_budget=forward.token_budget(longest, args.batch_size))
     keeps_best = data.held_out is not None and args.keep == "best" and (ranks is None or ranks.rank == 0)
     best = BestAdapter(model) if keeps_best else None
     # Dropout starts from the seed, however many numbers the adapter's making took.
@@ -79,13 +90,15 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     if plan.checkpoint is None:
         for code, message in objective.news_of_rows():
             note(code, message)
+    # A pass over a sharded base cannot be repeated in parts.
+    is_needed = state.recomputes or (base.shards_on is not None and args.gradient_checkpointing == "auto")
     step = OptimizerStep(
         objective,
         optimizer,
         token_budget=budget,
         max_grad_norm=args.max_grad_norm,
         ranks=ranks,
-        recomputation=Recomputation(model, args.gradient_checkpointing, state.recomputes, note),
+        recomputation=Recomputation(model, args.gradient_checkpointing, is_needed, note),
     )
     held_out: Measures | None = None
     if sampling is not None:

@@ -84,13 +84,19 @@ class OptimizerStep:
                 return self._backward(step, units)
             except RuntimeError as error:
                 least = max(self.objective.token_count(unit) for unit in units)
-                if not is_out_of_memory(error) or (self.token_budget <= least and not self._recompute()):
+                if not is_out_of_memory(error) or not self._may_repeat(least):
                     raise
             # Outside of the handler, whose traceback keeps the failed pass alive.
             self.token_budget = max(self.token_budget // 2, least)
             self._optimizer.zero_grad(set_to_none=True)
             if self._device.type == "cuda":
                 torch.cuda.empty_cache()
+
+    def _may_repeat(self, least: int) -> bool:
+        """In smaller parts, or else with less memory for each."""
+        if self._ranks is not None and self._ranks.makes_same_passes:
+            return False
+        return self.token_budget > least or self._recompute()
 
     @property
     def recomputes(self) -> bool:

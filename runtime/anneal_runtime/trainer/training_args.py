@@ -53,6 +53,8 @@ class TrainingArgs:
     load_in_4bit: bool
     # None where the request names none; see packing.py.
     packing: str | None
+    # "auto", or whether the processes of a run share the frozen base; see sharding.py.
+    shard_base: bool | str
 
     @classmethod
     def from_json(cls, raw: dict[str, Any], note: Note) -> TrainingArgs:

@@ -68,7 +68,7 @@ def test_warmup_steps_replace_the_ratio() -> None:
 def test_arguments_that_an_earlier_release_did_not_have_are_those_of_the_contract() -> None:
     later = (
         *("warmup_ratio", "use_rslora", "gradient_checkpointing", "overlong", "finetuning_type", "load_in_4bit"),
-        "packing",
+        *("packing", "shard_base"),
     )
     args = TrainingArgs.from_json({name: value for name, value in DEFAULT_ARGS.items() if name not in later}, noted)
     assert args == USUAL_ARGS

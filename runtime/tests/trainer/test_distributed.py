@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from support.assignments import assign, make_rows, resume
 from support.fake_anneal import FakeAnneal
 from support.forked_program import ForkedProgram
+from support.nodes import again, codes, start_nodes, trace
 from support.trainer_process import start_trainer
 
 from anneal_runtime import exit_codes
@@ -18,32 +18,6 @@ LONG = {"max_steps": 24, "batch_size": 3, "gradient_accumulation_steps": 2}
 VALIDATED: dict[str, Any] = {**LONG, "eval_steps": 6, "split": "held_out", "evaluation": make_rows(17, seed=8)}
 # Steps so many that only a signal ends them.
 ENDLESS = {**LONG, "max_steps": 100_000}
-
-
-def start_nodes(anneal: FakeAnneal, folder: Path, count: int = 2, **settings: str) -> list[ForkedProgram]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    common = {"ANNEAL_NODE_COUNT": str(count), "ANNEAL_RENDEZVOUS": f"127.0.0.1:{port}", **settings}
-    return [
-        start_trainer(anneal.url, folder / f"node-{rank}", ANNEAL_NODE_RANK=str(rank), **common)
-        for rank in range(count)
-    ]
-
-
-def codes(trainers: list[ForkedProgram]) -> list[int]:
-    return [trainer.exit_code() for trainer in trainers]
-
-
-def trace(anneal: FakeAnneal, key: str = "loss") -> list[float]:
-    return [anneal.steps[step][key] for step in anneal.counted_steps() if key in anneal.steps[step]]
-
-
-def again(anneal: FakeAnneal) -> None:
-    anneal.steps.clear()
-    anneal.claim_ids.clear()
-    anneal.committed.clear()
-    anneal.calls.clear()
-    anneal.phases.clear()
 
 
 @pytest.mark.parametrize("optim", ["adamw_torch", pytest.param("adafactor", marks=pytest.mark.slow)])

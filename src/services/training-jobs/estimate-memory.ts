@@ -1,4 +1,5 @@
 // The memory that a training takes, beside the memory of the model's trainers.
+import { mayShareBase, sharesOfBase } from '../../domain/base-sharding.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { DatasetReport } from '../../domain/dataset-report.ts'
 import type { TrainingArgs } from '../../domain/training-args.ts'
@@ -24,19 +25,24 @@ export function estimateMemory({ entry, args, method, gpuCount, reports, learned
   if (!shape || lengths.some((each) => each?.tokenizer !== entry.name)) return null
   const longestRow = Math.max(...lengths.map((each) => (each ? each.input.max + each.output.max : 0)))
   const isGpu = gpuCount > 0
-  const memory = trainingMemory({
+  const run: Parameters<typeof trainingMemory>[0] = {
     ...{ shape, args, isGpu },
     longest: Math.min(longestRow, args.max_length, contextLength),
     rowsPerStep: args.batch_size * args.gradient_accumulation_steps,
     learned: method?.type === 'reinforcement' ? 1 : (learned ?? 1),
     hasReference: method !== null && method.type !== 'supervised',
     sampling: samplingOf(method, contextLength),
-  })
+  }
   const available = (isGpu ? resources.gpuMemoryGiB : resources.memoryGiB) ?? null
+  const whole = trainingMemory(run)
+  const gpus = { gpuCount, weightsGib: whole.parts.weights, gpuMemoryGib: resources.gpuMemoryGiB ?? null }
+  const memory = trainingMemory({ ...run, shares: sharesOfBase({ args, method }, gpus) })
   // Without a GPU nothing tells the trainer that memory runs out: its passes stay as large.
   const needed = isGpu ? memory.least : memory.estimated
   const fits = available === null ? null : needed <= available
-  return { ...memory, available, fits, advice: fits === false ? adviceOn(args, { isGpu, memory, available }) : [] }
+  const mayShare = isGpu && mayShareBase({ args, method })
+  const shortage = { isGpu, memory, available, mayShare }
+  return { ...memory, available, fits, advice: fits === false ? adviceOn(args, shortage) : [] }
 }
 
 function samplingOf(method: TrainingMethod | null, contextLength: number) {
@@ -45,9 +51,9 @@ function samplingOf(method: TrainingMethod | null, contextLength: number) {
   return { answers: samplesPerPrompt(method.hyperparameters), tokens: Math.min(most, contextLength) }
 }
 
-type Shortage = { isGpu: boolean; memory: TrainingMemory; available: number | null }
+type Shortage = { isGpu: boolean; memory: TrainingMemory; available: number | null; mayShare: boolean }
 
-function adviceOn(args: TrainingArgs, { isGpu, memory, available }: Shortage): string[] {
+function adviceOn(args: TrainingArgs, { isGpu, memory, available, mayShare }: Shortage): string[] {
   const { activations, logits, weights } = memory.parts
   return [
     ...(args.load_in_4bit ? [] : weights > memory.estimated / 2 ? ['Set load_in_4bit.'] : []),
@@ -55,6 +61,7 @@ function adviceOn(args: TrainingArgs, { isGpu, memory, available }: Shortage): s
       ? []
       : ['Set gradient_checkpointing.']),
     ...(activations + logits < memory.estimated / 4 ? [] : ['Set a smaller batch_size, or a shorter max_length.']),
+    ...(mayShare && weights > memory.estimated / 2 ? ['Set shard_base, and more GPUs in gpu_config.gpus.'] : []),
     `Or give the model more ${isGpu ? 'GPU memory' : 'memory'}: it has ${available} GiB.`,
   ]
 }

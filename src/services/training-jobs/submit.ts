@@ -5,6 +5,7 @@ import type { Grader } from '../../domain/grader.ts'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
+import { resolveSharding } from '../../domain/base-sharding.ts'
 import {
   defaultLearningRate,
   resolveTrainingArgs,
@@ -86,6 +87,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, { entry, sets: input.sets })
+  resolveSharding({ args: args.args, method: asked }, args.givenArgs)
   const method = await withTask(ctx, asked, input.method)
   const told = [
     ...(input.notes ?? []),

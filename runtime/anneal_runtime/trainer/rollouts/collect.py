@@ -67,7 +67,7 @@ class Collector:
         if samples is None and is_past:
             raise RolloutsLost(f"The answers that step {step} has sampled are gone, and later steps learn from them.")
         if samples is None:
-            samples = self._sample(split, step, prompts, self._pulse(stop_requested))
+            samples = self._sample(split, step, prompts, stop_requested)
             self._alone(lambda: self.record.commit(step, SAMPLES[split], samples or []))
         else:
             self._check(step, prompts, samples)
@@ -92,30 +92,30 @@ class Collector:
         self.record.commit(step, REWARDS[split], lines)
         return lines
 
-    def _sample(self, split: Split, step: int, prompts: list[Prompt], pulse: Callable[[], None]) -> list[Line]:
-        """Each rank answers every n-th prompt."""
-        rank, size = (0, 1) if self.ranks is None else (self.ranks.rank, self.ranks.world_size)
-        if self.ranks is not None:
-            # All stop together, at their next common call.
-            pulse = _go_on
-        mine = prompts[rank::size]
+    def _sample(self, split: Split, step: int, prompts: list[Prompt], stop_requested: Callable[[], bool]) -> list[Line]:
+        """Each rank answers every n-th prompt. Some answers take minutes more than others."""
+        ranks = self.ranks
+        if ranks is None:
+            return self._answers(split, step, prompts, self._pulse(stop_requested))
+        size, mine = ranks.world_size, prompts[ranks.rank :: ranks.world_size]
+        groups = ranks.apart(lambda pulse: self._answers(split, step, mine, pulse))
+        shares = [cast(list[Line], json.loads(ranks.tell(json.dumps(groups), each))) for each in range(size)]
+        if ranks.stop_agreed:
+            raise Stopped(STOPPED)
+        return [shares[number % size][number // size] for number in range(len(prompts))]
+
+    def _answers(self, split: Split, step: int, prompts: list[Prompt], pulse: Callable[[], None]) -> list[Line]:
         asked = [
             Asked(Place(split, step, prompt.row, index), prompt.tokens, bool(prompt.tools))
-            for prompt in mine
+            for prompt in prompts
             for index in range(self.counts[split])
         ]
         sampled = self.sampler.sample(asked, pulse) if asked else []
-        old = self._old_logps(asked, sampled) if split == "train" else None
-        groups = [
+        old = self._old_logps(asked, sampled, pulse) if split == "train" else None
+        return [
             self._group(prompt, place, sampled, old, split)
-            for place, prompt in zip(range(0, len(asked), self.counts[split]), mine, strict=True)
+            for place, prompt in zip(range(0, len(asked), self.counts[split]), prompts, strict=True)
         ]
-        if self.ranks is None:
-            return groups
-        shares = [cast(list[Line], json.loads(self.ranks.tell(json.dumps(groups), each))) for each in range(size)]
-        if self.ranks.stop_agreed:
-            raise Stopped(STOPPED)
-        return [shares[number % size][number // size] for number in range(len(prompts))]
 
     def _group(
         self, prompt: Prompt, first: int, sampled: list[Sampled], old: list[torch.Tensor] | None, split: Split
@@ -141,11 +141,11 @@ class Collector:
             "samples": lines,
         }
 
-    def _old_logps(self, asked: list[Asked], sampled: list[Sampled]) -> list[torch.Tensor]:
+    def _old_logps(self, asked: list[Asked], sampled: list[Sampled], pulse: Callable[[], None]) -> list[torch.Tensor]:
         rows = EncodedRows()
         for each, answer in zip(asked, sampled, strict=True):
             rows.add(sequence_of(each.prompt, answer.tokens))
-        return self.forward.answer_token_logps(rows, list(range(rows.sequence_count)))
+        return self.forward.answer_token_logps(rows, list(range(rows.sequence_count)), pulse)
 
     @property
     def _device(self) -> str:
@@ -184,10 +184,6 @@ class Collector:
             work()
         else:
             self.ranks.awaiting(work)
-
-
-def _go_on() -> None:
-    pass
 
 
 def sequence_of(prompt: list[int], answer: list[int]) -> Sequence:

@@ -1,0 +1,75 @@
+"""A base that is shared by the processes of a run, on as many cards as there are, against whole bases: losses, tokens/s
+and memory in use on the first card. A CPU runs two small processes.
+
+    python sharded.py MODEL
+"""
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import torch
+from support.assignments import assign, make_rows
+from support.fake_anneal import FakeAnneal
+from support.trainer_process import start_trainer
+
+CARDS = torch.cuda.device_count()
+PROCESSES = CARDS or 2
+ARGS = {"max_steps": 20 if CARDS else 3, "batch_size": 8 * PROCESSES if CARDS else 4}
+
+
+def main() -> None:
+    if CARDS == 1:
+        print("one card: nobody to share with")
+        return
+    whole, shared = (run(Path(sys.argv[1]).resolve(), shards=shards) for shards in (False, True))
+    apart = max(abs(ours - theirs) for ours, theirs in zip(shared, whole, strict=True))
+    print(f"the losses of {len(whole)} steps differ by {apart:.1e} at most", flush=True)
+
+
+def run(model: Path, *, shards: bool) -> list[float]:
+    anneal = FakeAnneal(assignment={}).start()
+    assign(anneal, make_rows(64 if CARDS else 12), **ARGS, shard_base=shards)
+    anneal.assignment["base_model"]["source"] = {"path": str(model)}
+    visible = ",".join(map(str, range(CARDS)))
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = start_trainer(anneal.url, Path(folder), ANNEAL_PROCESSES=str(PROCESSES), CUDA_VISIBLE_DEVICES=visible)
+        watch = Watch()
+        code = trainer.exit_code()
+        peak = watch.end()
+        if code != 0:
+            raise SystemExit(trainer.log)
+    anneal.stop()
+    steps = [row for _, row in sorted(anneal.steps.items())]
+    speed = max(row.get("tokens_per_second") or 0.0 for row in steps)
+    memory = f", {peak / 2**30:.1f} GiB in use" if CARDS else ""
+    print(f"{'shared' if shards else 'whole'} base, {PROCESSES} processes: {speed:,.0f} tokens/s{memory}", flush=True)
+    return [row["loss"] for row in steps]
+
+
+class Watch:
+    """The most memory in use on the first card."""
+
+    def __init__(self) -> None:
+        self._peak, self._ended = 0, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def _look(self) -> None:
+        while CARDS and not self._ended.is_set():
+            free, total = torch.cuda.mem_get_info(0)
+            self._peak = max(self._peak, total - free)
+            time.sleep(0.05)
+
+    def end(self) -> int:
+        self._ended.set()
+        self._thread.join()
+        return self._peak
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    main()
