@@ -1,6 +1,7 @@
 // The context of a service call: its caller and its dependencies.
 import type { DatasetValidator } from '../datasets/dataset-validator.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
+import type { Person } from '../domain/person.ts'
 import type { Prices } from '../domain/prices.ts'
 import type { Grading } from '../grading/grading-threads.ts'
 import type { Log } from '../log.ts'
@@ -13,6 +14,7 @@ import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
 import type { JobFeeds } from './job-stream/job-feeds.ts'
 import type { EvaluationScores } from './training-jobs/score-evaluation.ts'
+import type { SignIn } from './sign-in.ts'
 import type { HasRows } from './stored-data/has-rows.ts'
 import type { SearchRows } from './stored-data/search-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
@@ -47,6 +49,8 @@ type ServiceSettings = {
   /** Keys of one account that are neither revoked nor expired. */
   maxLiveKeys: number
   madeKeysEndWith: MadeKeyEnd
+  /** The longest life of a key that a person makes. */
+  personKeyDays: number
   /** Null where the operator has set none. */
   prices: Prices | null
   /** The release of this service. */
@@ -73,6 +77,8 @@ export type ServiceDependencies = {
   usage: Pick<UsageRecorder, 'add'>
   catalogue: Catalogue
   limits: Limits
+  /** Null where people have API keys only. */
+  signIn: SignIn | null
   settings: ServiceSettings
   log: Log
 }
@@ -83,8 +89,18 @@ export type Origin = { requestId: string; address: string }
 /** A request that needs no key. */
 export type OpenCtx = { deps: ServiceDependencies; origin: Origin }
 
-/** A user's request. Every read and write is limited to `accountId`. `sessionId` is set for pages of the console. */
-export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string; origin: Origin; sessionId?: string }
+/**
+ * A user's request. Every read and write is limited to `accountId`. `sessionId` is set for pages of the console, `person` where
+ * the key stands for somebody who signed in.
+ */
+export type Ctx = {
+  deps: ServiceDependencies
+  accountId: string
+  apiKeyId: string
+  origin: Origin
+  sessionId?: string
+  person?: Person
+}
 
 /**
  * A request to the admin routes. `accountId` is null for the operator, who may act on every account. A key with the scope

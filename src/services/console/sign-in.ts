@@ -28,7 +28,12 @@ export type SignedIn = {
 }
 
 /** The caller has shown the key itself: a session opens no other session, or it could outlive its twelve hours. */
-function requireKey({ sessionId }: Ctx) {
+function requireKey({ sessionId, person }: Ctx) {
+  if (person && sessionId === undefined)
+    throw new ServiceError(
+      'invalid_token',
+      'invalid token: people sign in to the console at /v1/console/login, not with a token.',
+    )
   if (sessionId !== undefined)
     throw new ServiceError(
       'invalid_token',
