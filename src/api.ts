@@ -82,7 +82,7 @@ function connect(config: Config) {
     log: parts.log,
   })
   const jobFeeds = createJobFeeds({ ...parts, maxOfAccount: config.maxJobFollowers })
-  const signIn = config.signIn && createSignIn(config.signIn, parts.log)
+  const signIn = config.signIn && createSignIn(config.signIn, parts)
   return { ...parts, batchBeginnings: createBatchBeginnings(), jobFeeds, limits, signIn, settings: config }
 }
 

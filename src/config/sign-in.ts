@@ -26,7 +26,13 @@ export function readSignInConfig(env: Env): SignInSettings | null {
   if (grants.length === 0)
     throw new Error('ANNEAL_OIDC_ISSUER needs ANNEAL_OIDC_ROLES or ANNEAL_OIDC_ROLES_FILE, or nobody may do anything.')
   return {
-    ...{ issuer: new URL(issuer), audiences, grants, groupsClaim: env.ANNEAL_OIDC_GROUPS_CLAIM },
+    ...{
+      issuer: new URL(issuer),
+      audiences,
+      grants,
+      groupsClaim: env.ANNEAL_OIDC_GROUPS_CLAIM,
+      scopes: env.ANNEAL_OIDC_SCOPES,
+    },
     ...{ clientId: clientId ?? null, clientSecret: env.ANNEAL_OIDC_CLIENT_SECRET },
   }
 }

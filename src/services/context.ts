@@ -4,7 +4,10 @@ import type { Catalogue } from '../domain/catalogue.ts'
 import type { Person } from '../domain/person.ts'
 import type { Prices } from '../domain/prices.ts'
 import type { Grading } from '../grading/grading-threads.ts'
+import type { Role } from '../domain/roles.ts'
 import type { Log } from '../log.ts'
+import type { ApiKeyRecord } from '../repositories/accounts.ts'
+import type { createLogin } from '../sign-in/login.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -14,7 +17,6 @@ import type { Limits } from './limits/limits.ts'
 import type { Inference } from '../inference/inference.ts'
 import type { JobFeeds } from './job-stream/job-feeds.ts'
 import type { EvaluationScores } from './training-jobs/score-evaluation.ts'
-import type { SignIn } from './sign-in.ts'
 import type { HasRows } from './stored-data/has-rows.ts'
 import type { SearchRows } from './stored-data/search-rows.ts'
 import type { UsageRecorder } from './usage/usage-recorder.ts'
@@ -83,11 +85,40 @@ export type ServiceDependencies = {
   log: Log
 }
 
+type Login = ReturnType<typeof createLogin>
+
 /** The origin of a request, for the audit trail. */
 export type Origin = { requestId: string; address: string }
 
 /** A request that needs no key. */
 export type OpenCtx = { deps: ServiceDependencies; origin: Origin }
+
+/**
+ * Sign-in of people with an identity provider. `account`: the one that the person has chosen among several. All functions throw
+ * ServiceError invalid_token; unavailable while the provider has never answered.
+ */
+export type SignIn = {
+  /** The key that stands for the person whom a token names. Throws invalid_input if an account must be chosen. */
+  authenticate(token: string, account: string | undefined, origin: Origin): Promise<ApiKeyRecord>
+  /** Null for somebody who is no operator. */
+  operatorOf(token: string): Promise<Person | null>
+  /** Null where the console does not sign people in. */
+  login: (Login & { enter(entering: Entering): Promise<EnteredPerson> }) | null
+  /** What programs that sign people in have to know. Nothing of it is secret. */
+  shown: { issuer: string; clientId: string | null; audience: string; scopes: string }
+}
+
+/** `idToken` and `asked` are what the end of a login has given. */
+type Entering = { idToken: string; asked: object; account: string | null; origin: Origin }
+
+/** The key that stands for the person in the account, and all accounts in which the person has a role. */
+export type EnteredPerson = {
+  key: ApiKeyRecord
+  name: string
+  expiresAt: Date
+  account: string
+  accounts: { account: string; role: Role }[]
+}
 
 /**
  * A user's request. Every read and write is limited to `accountId`. `sessionId` is set for pages of the console, `person` where

@@ -6,18 +6,17 @@ import type { Person } from '../domain/person.ts'
 import { roleScopes, rolesOf, type GrantedRoles, type Role, type RoleGrant } from '../domain/roles.ts'
 import { invalidInput, ServiceError } from '../domain/service-error.ts'
 import type { ApiKeyRecord } from '../repositories/accounts.ts'
+import type { Database } from '../repositories/database.ts'
 import { invalidToken } from '../sign-in/invalid-token.ts'
 import type { Claims } from '../sign-in/claims.ts'
 import { recordAudit } from './audit/record.ts'
-import type { OpenCtx } from './context.ts'
+import type { Origin } from './context.ts'
 import { createTtlCache } from './ttl-cache.ts'
 
 /** The account that a person has chosen, by its name or id, as the operator's grants write it; undefined for the only one. */
-type Entering = { claims: Claims; account: string | undefined; ctx: OpenCtx }
+type Entering = { claims: Claims; account: string | undefined; origin: Origin }
 
-export type People = ReturnType<typeof createPeople>
-
-export function createPeople({ grants }: { grants: readonly RoleGrant[] }) {
+export function createPeople({ grants }: { grants: readonly RoleGrant[] }, database: Database) {
   const accountIds = createTtlCache<string | null>()
   const keys = createTtlCache<ApiKeyRecord | null>()
 
@@ -34,14 +33,14 @@ export function createPeople({ grants }: { grants: readonly RoleGrant[] }) {
    * The key that stands for the person in an account, with the scopes of the role there.
    * @throws ServiceError invalid_token; invalid_input for an account that is not chosen among several
    */
-  async function enter({ claims, account, ctx }: Entering): Promise<ApiKeyRecord> {
+  async function enter({ claims, account, origin }: Entering): Promise<ApiKeyRecord> {
     const chosen = chooseAccount(rolesIn(claims), account)
-    const accountId = await accountIds.get(chosen.account, () => idOf(chosen.account, ctx))
+    const accountId = await accountIds.get(chosen.account, () => idOf(chosen.account, database, origin))
     if (accountId === null)
       throw invalidToken(`the account ${chosen.account}, which ANNEAL_OIDC_ROLES names, does not exist`)
     const id = keyId(accountId, claims)
     const key = await keys.get(`${id} ${claims.issuedAt.getTime()}`, () =>
-      keyOf({ id, accountId, claims, role: chosen.role, ctx }),
+      keyOf({ id, accountId, claims, role: chosen.role }, database),
     )
     if (!key) throw invalidToken('an admin of the account has ended this sign-in. Sign in again')
     return { ...key, scopes: [...roleScopes[chosen.role]] }
@@ -66,7 +65,7 @@ function chooseAccount({ accounts }: GrantedRoles, wanted: string | undefined): 
 }
 
 /** Null for an id of no account. An account that is named is made when somebody first enters. */
-async function idOf(account: string, { deps: { database }, origin }: OpenCtx): Promise<string | null> {
+async function idOf(account: string, database: Database, origin: Origin): Promise<string | null> {
   if (isUuid(account)) return (await database.accounts.find(account))?.id ?? null
   return database.transaction(async (tx) => {
     const { account: found, isNew } = await tx.accounts.named(account)
@@ -80,11 +79,10 @@ async function idOf(account: string, { deps: { database }, origin }: OpenCtx): P
 const keyId = (accountId: string, { issuer, subject }: Claims) =>
   sha256Hex(JSON.stringify([accountId, issuer, subject])).slice(0, 16)
 
-type Keeping = { id: string; accountId: string; claims: Claims; role: Role; ctx: OpenCtx }
+type Keeping = { id: string; accountId: string; claims: Claims; role: Role }
 
 /** Null if the key was revoked after the token was issued. */
-async function keyOf({ id, accountId, claims, role, ctx }: Keeping): Promise<ApiKeyRecord | null> {
-  const { database } = ctx.deps
+async function keyOf({ id, accountId, claims, role }: Keeping, database: Database): Promise<ApiKeyRecord | null> {
   const person: Person = { subject: claims.subject, mail: claims.mail }
   const { name, issuedAt: claimsAt } = claims
   // Nobody knows a secret with this hash.

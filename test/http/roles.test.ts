@@ -6,6 +6,7 @@ import { readRoleGrants, roles, roleScopes } from '../../src/domain/roles.ts'
 import { publicRoutes } from '../../src/http/app.ts'
 import { createLog } from '../../src/log.ts'
 import type { ApiKeyRecord } from '../../src/repositories/accounts.ts'
+import type { Database } from '../../src/repositories/database.ts'
 import { createSignIn } from '../../src/services/sign-in.ts'
 import { audience, startIssuer } from '../support/issuer.ts'
 import { accountId, startPrivate, startPublic } from './support.ts'
@@ -20,13 +21,10 @@ const grants = readRoleGrants([
   'cn=ops,dc=example=*:operator',
   `ids=${others}:viewer`,
 ])
-const signIn = createSignIn(
-  {
-    ...{ issuer: new URL(provider.url), audiences: [audience], groupsClaim: 'groups', grants },
-    ...{ clientId: null, clientSecret: undefined },
-  },
-  createLog('test', 'silent'),
-)
+const settings = {
+  ...{ issuer: new URL(provider.url), audiences: [audience], groupsClaim: 'groups', grants },
+  ...{ clientId: null, clientSecret: undefined, scopes: 'openid' },
+}
 
 /** Accounts, the keys of people, and the audit trail, in memory. */
 function stubs() {
@@ -44,10 +42,13 @@ function stubs() {
     apiKeys: {
       enter: (key: Omit<ApiKeyRecord, 'lastUsedAt'>) =>
         Promise.resolve(void keys.set(key.id, { ...key, lastUsedAt: null })),
-      find: () => Promise.resolve(null),
+      find: (_account: string, id: string) => Promise.resolve(keys.get(id) ?? null),
     },
+    consoleSessions: {},
     auditEvents: { add: (event: (typeof audited)[number]) => Promise.resolve(void audited.push(event)) },
   }
+  const whole = { ...database, transaction: (work: (tx: typeof database) => unknown) => work(database) }
+  const signIn = createSignIn(settings, { database: whole as unknown as Database, log: createLog('test', 'silent') })
   return { database, signIn, audited }
 }
 

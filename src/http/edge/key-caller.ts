@@ -38,8 +38,7 @@ export function createKeyCaller(
     const token = tokenOf(authorization)
     const account = accountOf(headers)
     try {
-      if (token !== undefined && deps.signIn)
-        return { key: await deps.signIn.authenticate(token, account, { deps, origin }) }
+      if (token !== undefined && deps.signIn) return { key: await deps.signIn.authenticate(token, account, origin) }
       const shown = secrets ? await authenticateSession(secrets) : { key: await authenticate(authorization) }
       if (account !== undefined && account !== shown.key.accountId) throw notOfKey()
       return shown
