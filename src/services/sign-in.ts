@@ -3,7 +3,7 @@
 import type { Person } from '../domain/person.ts'
 import type { RoleGrant } from '../domain/roles.ts'
 import type { Log } from '../log.ts'
-import { readClaims } from '../sign-in/claims.ts'
+import { groupsIn, readClaims } from '../sign-in/claims.ts'
 import { createIssuer } from '../sign-in/issuer.ts'
 import { createLogin } from '../sign-in/login.ts'
 import { verifyPayload, verifyToken } from '../sign-in/verify-token.ts'
@@ -52,7 +52,7 @@ export function createSignIn(settings: SignInSettings, { database, log }: { data
       clientId === null
         ? null
         : {
-            ...createLogin(issuer, scopes),
+            ...createLogin(issuer, { scopes, hasGroups: (claims) => groupsIn(claims, groupsClaim) !== undefined }),
             async enter({ idToken, asked, account, origin }) {
               const signed = await verifyPayload(idToken, await rules([clientId]), issuer)
               const claims = readClaims({ ...asked, ...signed }, groupsClaim)

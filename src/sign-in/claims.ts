@@ -56,13 +56,17 @@ function textOf(payload: Payload, name: 'email' | 'name'): string | null {
 const isShown = (text: string, most: number) => text !== '' && text.length <= most && !/[\p{Cc}\p{Cs}]/u.test(text)
 
 function groupsOf(payload: Payload, claim: string): string[] {
-  const value = own(payload, claim) ?? nested(payload, claim.split('.'))
+  const value = groupsIn(payload, claim)
   if (value === undefined) throw invalidToken(`it has no claim ${claim}, which names the groups of its person`)
   if (!Array.isArray(value) || !value.every((group): group is string => typeof group === 'string'))
     throw invalidToken(`its claim ${claim} is not a list of texts`)
   if (value.length > maxGroups) throw invalidToken(`its claim ${claim} has more than ${maxGroups} groups`)
   return value
 }
+
+/** The claim with this name, or the nested one. */
+export const groupsIn = (payload: object, claim: string): unknown =>
+  own(payload, claim) ?? nested(payload, claim.split('.'))
 
 function nested(payload: unknown, names: readonly string[]): unknown {
   return names.reduce<unknown>((value, name) => own(value, name), payload)

@@ -9,6 +9,7 @@ import {
   randomNonce,
   randomPKCECodeVerifier,
   randomState,
+  type Configuration,
 } from 'openid-client'
 import { z } from 'zod'
 import { parsedJson } from '../domain/parsed-json.ts'
@@ -28,7 +29,10 @@ type Begun = z.infer<typeof Begun>
 /** Where the browser goes after, and the account that the person has chosen. */
 export type LoginWish = Pick<Begun, 'redirectUri' | 'returnTo' | 'account'>
 
-export const createLogin = ({ configuration }: Pick<Issuer, 'configuration'>, scopes: string) => ({
+export const createLogin = (
+  { configuration }: Pick<Issuer, 'configuration'>,
+  { scopes, hasGroups }: { scopes: string; hasGroups: (claims: object) => boolean },
+) => ({
   /** The address of the provider to which the browser is sent, and the value of its cookie. @throws ServiceError unavailable */
   async begin(wish: LoginWish): Promise<{ address: string; cookie: string }> {
     const begun: Begun = { state: randomState(), nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier(), ...wish }
@@ -55,10 +59,8 @@ export const createLogin = ({ configuration }: Pick<Issuer, 'configuration'>, sc
         ...{ expectedState: begun.state, expectedNonce: begun.nonce },
         ...{ pkceCodeVerifier: begun.codeVerifier, idTokenExpected: true },
       })
-      const subject = tokens.claims()?.sub ?? ''
-      const asked = known.serverMetadata().userinfo_endpoint
-        ? await fetchUserInfo(known, tokens.access_token, subject)
-        : {}
+      const { sub: subject = '', ...claims } = tokens.claims() ?? {}
+      const asked = hasGroups(claims) ? {} : await userInfo(known, tokens.access_token, subject)
       return { wish: begun, idToken: tokens.id_token ?? '', asked }
     } catch (error) {
       throw invalidToken(`the identity provider has not confirmed the sign-in (${reasonOf(error)}). Sign in again`)
@@ -72,6 +74,10 @@ export const createLogin = ({ configuration }: Pick<Issuer, 'configuration'>, sc
     return buildEndSessionUrl(known, { post_logout_redirect_uri: returnTo }).href
   },
 })
+
+/** Empty if the provider does not say more: the token for it may be meant for another service. */
+const userInfo = (known: Configuration, accessToken: string, subject: string): Promise<object> =>
+  fetchUserInfo(known, accessToken, subject).catch(() => ({}))
 
 /** Short: the provider may describe an error in any words. */
 function reasonOf(error: unknown): string {

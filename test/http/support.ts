@@ -33,7 +33,8 @@ const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: B
 export const usedLater = new Date(Date.now() + 24 * 3_600_000)
 
 /** The record of `apiKey`, with all scopes. */
-export const liveKey = () => Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: usedLater, person: null })
+export const liveKey = () =>
+  Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: usedLater, person: null })
 
 const bodyMemoryBytes = 512 * 1024 * 1024
 
