@@ -20,8 +20,6 @@ async function makeKey(kid: string, alg: string): Promise<SigningKey> {
   return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
 }
 
-export type TestIssuer = Awaited<ReturnType<typeof startIssuer>>
-
 export async function startIssuer() {
   let key = await makeKey('first', 'RS256')
   let served = [key.publicJwk]

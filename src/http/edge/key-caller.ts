@@ -11,7 +11,7 @@ import type { Call } from './create-app.ts'
 import { sessionSecrets } from './session-cookie.ts'
 
 /** In which of several accounts a person acts. */
-export const accountHeader = 'x-anneal-account'
+const accountHeader = 'x-anneal-account'
 
 type Shown = { key: ApiKeyRecord; sessionId?: string }
 
