@@ -16,6 +16,7 @@ import type { ServiceDependencies } from './services/context.ts'
 import { createBatchBeginnings } from './services/batches/beginnings.ts'
 import { createJobFeeds } from './services/job-stream/job-feeds.ts'
 import { createLimits } from './services/limits/limits.ts'
+import { createSignIn } from './services/sign-in.ts'
 
 /** Under the 10 seconds after which a supervisor stops asking politely. */
 const closeTimeoutMs = 8000
@@ -81,7 +82,8 @@ function connect(config: Config) {
     log: parts.log,
   })
   const jobFeeds = createJobFeeds({ ...parts, maxOfAccount: config.maxJobFollowers })
-  return { ...parts, batchBeginnings: createBatchBeginnings(), jobFeeds, limits, settings: config }
+  const signIn = config.signIn && createSignIn(config.signIn, parts)
+  return { ...parts, batchBeginnings: createBatchBeginnings(), jobFeeds, limits, signIn, settings: config }
 }
 
 /** What must be there before the first request; the stores may still be coming up. Repeats change nothing. */

@@ -11,6 +11,7 @@ import { root } from './paths.mjs'
 export const typesPath = join(root, 'console/src/api/types.ts')
 
 const operations = [
+  'get /v1/sign-in',
   'get /v1/console/session',
   'post /v1/console/session',
   'delete /v1/console/session',

@@ -105,6 +105,25 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_LIVE_KEYS: z.coerce.number().int().min(2).default(100),
   /** The latest end of a key that a key or a session of the console makes. */
   ANNEAL_MADE_KEYS_END_WITH: z.enum(['maker', 'key', 'nothing']).default('maker'),
+  /** The identity provider with which people sign in, by its address in OpenID Connect Discovery; without it they have keys. */
+  ANNEAL_OIDC_ISSUER: z.url({ protocol: /^https?$/ }).optional(),
+  /** Bearer tokens for these are taken, with commas between; those for the client when absent. */
+  ANNEAL_OIDC_AUDIENCE: z.string().min(1).optional(),
+  /** As the console and `anneal login --sso` are known to the provider. A public client has no secret. */
+  ANNEAL_OIDC_CLIENT_ID: z.string().min(1).optional(),
+  ANNEAL_OIDC_CLIENT_SECRET: z.string().min(1).optional(),
+  /** What the console asks the provider for. Some name groups only when asked for a scope such as groups. */
+  ANNEAL_OIDC_SCOPES: z
+    .string()
+    .regex(/\bopenid\b/)
+    .default('openid profile email'),
+  /** The claim with a person's groups; dots lead into nested claims. */
+  ANNEAL_OIDC_GROUPS_CLAIM: z.string().min(1).default('groups'),
+  /** Who may do what: group=account:role, with commas between, or the lines of a file. */
+  ANNEAL_OIDC_ROLES: z.string().optional(),
+  ANNEAL_OIDC_ROLES_FILE: z.string().min(1).optional(),
+  /** The longest life of a key that a person makes, and its life if no end is asked for. */
+  ANNEAL_PERSON_KEY_DAYS: z.coerce.number().positive().max(3650).default(90),
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, with commas between. */
   ANNEAL_TRUSTED_PROXIES: Proxies.prefault(''),
   /** Names by which /metrics and the page of operators may be asked for, beside addresses and private names. */

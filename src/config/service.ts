@@ -6,6 +6,7 @@ import { retentionOf } from '../domain/retention.ts'
 import { listed, parse } from './environment.ts'
 import { readModelFiles, tokenizersOf } from './model-files.ts'
 import { ServiceEnvironment } from './service-environment.ts'
+import { readSignInConfig } from './sign-in.ts'
 
 const hourMs = 3_600_000
 
@@ -66,6 +67,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     maxStoredRows: env.ANNEAL_MAX_STORED_ROWS,
     maxLiveKeys: env.ANNEAL_MAX_LIVE_KEYS,
     madeKeysEndWith: env.ANNEAL_MADE_KEYS_END_WITH,
+    personKeyDays: env.ANNEAL_PERSON_KEY_DAYS,
+    signIn: readSignInConfig(env),
     trustedProxies: env.ANNEAL_TRUSTED_PROXIES,
     adminHosts: listed(env.ANNEAL_ADMIN_HOSTS),
     corsOrigins: env.ANNEAL_CORS_ORIGINS,

@@ -20,6 +20,7 @@ import { dataSetRoutes } from './anneal/data-sets.ts'
 import { embeddingRoutes } from './lamini/embeddings.ts'
 import { keyRoutes } from './anneal/keys.ts'
 import { limitRoutes } from './anneal/limits.ts'
+import { mountSignIn } from './anneal/sign-in-pages.ts'
 import { rolloutRoutes } from './anneal/rollouts.ts'
 import { trainingMethodRoutes } from './anneal/training-methods.ts'
 import { modelExportRoutes } from './anneal/model-exports.ts'
@@ -101,6 +102,7 @@ export function createPublicApp({
     serviceName,
     mountPages(app) {
       mountDocs(app)
+      mountSignIn(app, deps)
       mountConsole(app, consoleDir)
     },
     ...network,

@@ -1,3 +1,5 @@
+import { Prisma } from '../../generated/prisma/client.ts'
+import type { Person } from '../domain/person.ts'
 import type { Priority } from '../domain/priority.ts'
 import { scopes, type Scope } from '../domain/scopes.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
@@ -11,7 +13,23 @@ export type ApiKeyRecord = {
   secretHash: Uint8Array
   scopes: Scope[]
   lastUsedAt: Date | null
+  /** The person for whom the key stands. */
+  person: Person | null
 }
+
+/** The columns of `readKey`, from `api_keys k`. */
+export const keyColumns = Prisma.raw(
+  `k.id, k.account_id as "accountId", k.secret_hash as "secretHash", k.scopes, k.last_used_at as "lastUsedAt",
+   k.person_subject as "personSubject", k.person_mail as "personMail"`,
+)
+export const keyIsLive = Prisma.raw('k.revoked_at is null and (k.expires_at is null or k.expires_at > now())')
+
+export type KeyRow = Omit<ApiKeyRecord, 'person'> & { personSubject: string | null; personMail: string | null }
+
+export const readKey = ({ personSubject, personMail, ...key }: KeyRow): ApiKeyRecord => ({
+  ...key,
+  person: personSubject === null ? null : { subject: personSubject, mail: personMail },
+})
 
 const select = { id: true, name: true, priority: true, createdAt: true }
 
@@ -22,6 +40,22 @@ export const createAccountRepository = (db: Connection) => ({
   async find(id: string): Promise<Account | null> {
     const row = await db.account.findUnique({ where: { id }, select })
     return row && readAccount(row)
+  },
+
+  /** The oldest account of this name. Makes one if there is none; several callers at once make the same. */
+  async named(name: string): Promise<{ account: Account; isNew: boolean }> {
+    const oldest = async () => {
+      const row = await db.account.findFirst({
+        where: { name },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        select,
+      })
+      return row && { account: readAccount(row), isNew: false }
+    }
+    const found = await oldest()
+    if (found) return found
+    await db.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${`account ${name}`}, 0))`
+    return (await oldest()) ?? { account: await this.create(name), isNew: true }
   },
 
   setPriority: async (id: string, priority: Priority): Promise<Account> =>
@@ -75,10 +109,9 @@ export const createAccountRepository = (db: Connection) => ({
 
   /** Finds a key that is neither revoked nor expired. */
   async findLiveApiKey(id: string): Promise<ApiKeyRecord | null> {
-    const [key] = await db.$queryRaw<ApiKeyRecord[]>`
-      select id, account_id as "accountId", secret_hash as "secretHash", scopes, last_used_at as "lastUsedAt"
-      from api_keys where id = ${id} and revoked_at is null and (expires_at is null or expires_at > now())`
-    return key ?? null
+    const [key] = await db.$queryRaw<KeyRow[]>`
+      select ${keyColumns} from api_keys k where k.id = ${id} and ${keyIsLive}`
+    return key ? readKey(key) : null
   },
 
   /** Never sets an earlier time. */

@@ -1,4 +1,5 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Person } from '../domain/person.ts'
 import type { Scope } from '../domain/scopes.ts'
 import type { Connection } from './connection.ts'
 
@@ -16,6 +17,15 @@ export type ApiKey = {
   makerKeyId: string | null
   /** The session of the console by which that key acted. */
   makerSessionId: string | null
+  /** The person for whom the key stands, in place of a secret. */
+  person: Person | null
+}
+
+/** Somebody enters an account with a token that was issued at `claimsAt`. */
+type Entry = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes'> & {
+  person: Person
+  claimsAt: Date
+  secretHash: Uint8Array
 }
 
 type NewApiKey = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes' | 'expiresAt'> &
@@ -24,6 +34,19 @@ type NewApiKey = Pick<ApiKey, 'id' | 'accountId' | 'name' | 'scopes' | 'expiresA
 export const createApiKeyRepository = (db: Connection) => ({
   async create({ secretHash, ...key }: NewApiKey): Promise<ApiKey> {
     return plain(await db.apiKey.create({ data: { ...key, secretHash: Uint8Array.from(secretHash) }, omit }))
+  },
+
+  /**
+   * Keeps what the newest token of a person says. A token that is newer than the revocation of the person's key revives the key:
+   * the identity provider decides who may sign in again.
+   */
+  async enter({ person, claimsAt, secretHash, ...key }: Entry) {
+    await db.$executeRaw`
+      insert into api_keys as k (id, account_id, name, secret_hash, scopes, person_subject, person_mail, claims_at)
+      values (${key.id}, ${key.accountId}::uuid, ${key.name}, ${secretHash}, ${key.scopes}, ${person.subject}, ${person.mail}, ${claimsAt})
+      on conflict (id) do update set name = excluded.name, scopes = excluded.scopes, person_mail = excluded.person_mail,
+        claims_at = excluded.claims_at, revoked_at = null
+      where excluded.claims_at > greatest(k.claims_at, k.revoked_at)`
   },
 
   /**
@@ -64,11 +87,12 @@ export const createApiKeyRepository = (db: Connection) => ({
     return new Map(keys.map(({ id, name }) => [id, name]))
   },
 
-  /** The keys that are neither revoked nor expired. */
+  /** The keys that are neither revoked nor expired, without those of people. */
   async countLive(accountId: string): Promise<number> {
     const [row] = await db.$queryRaw<[{ count: number }]>`
       select count(*)::int as count from api_keys
-      where account_id = ${accountId}::uuid and revoked_at is null and (expires_at is null or expires_at > now())`
+      where account_id = ${accountId}::uuid and person_subject is null
+        and revoked_at is null and (expires_at is null or expires_at > now())`
     return row.count
   },
 
@@ -102,9 +126,10 @@ export const createApiKeyRepository = (db: Connection) => ({
 
 const of = (accountId: string | null) => (accountId === null ? {} : { accountId })
 
-const omit = { secretHash: true } as const
+const omit = { secretHash: true, claimsAt: true } as const
 
-const plain = (row: Prisma.ApiKeyGetPayload<{ omit: typeof omit }>): ApiKey => ({
+const plain = ({ personSubject, personMail, ...row }: Prisma.ApiKeyGetPayload<{ omit: typeof omit }>): ApiKey => ({
   ...row,
   scopes: row.scopes as Scope[],
+  person: personSubject === null ? null : { subject: personSubject, mail: personMail },
 })

@@ -1,3 +1,4 @@
+import type { Person } from '../domain/person.ts'
 import type { Connection } from './connection.ts'
 
 export type AuditEvent = {
@@ -9,13 +10,16 @@ export type AuditEvent = {
   target: string | null
   requestId: string | null
   address: string | null
+  /** Who acted, if the key stands for a person. */
+  person: Person | null
 }
 
 export const createAuditEventRepository = (db: Connection) => ({
-  async add({ accountId, apiKeyId, action, target, requestId, address }: Omit<AuditEvent, 'id' | 'at'>) {
+  async add({ accountId, apiKeyId, action, target, requestId, address, person }: Omit<AuditEvent, 'id' | 'at'>) {
     await db.$executeRaw`
-      insert into audit_events (account_id, api_key_id, action, target, request_id, address)
-      values (${accountId}::uuid, ${apiKeyId}, ${action}, ${target}, ${requestId}, ${address})`
+      insert into audit_events (account_id, api_key_id, action, target, request_id, address, person_subject, person_mail)
+      values (${accountId}::uuid, ${apiKeyId}, ${action}, ${target}, ${requestId}, ${address},
+        ${person?.subject ?? null}, ${person?.mail ?? null})`
   },
 
   /** Lists events before the one with the id `before`, newest first. */
@@ -25,6 +29,10 @@ export const createAuditEventRepository = (db: Connection) => ({
       orderBy: { id: 'desc' },
       take: limit,
     })
-    return rows.map((row) => ({ ...row, id: String(row.id) }))
+    return rows.map(({ personSubject, personMail, ...row }) => ({
+      ...row,
+      id: String(row.id),
+      person: personSubject === null ? null : { subject: personSubject, mail: personMail },
+    }))
   },
 })

@@ -1,5 +1,4 @@
-import { Prisma } from '../../generated/prisma/client.ts'
-import type { ApiKeyRecord } from './accounts.ts'
+import { keyColumns, keyIsLive, readKey, type ApiKeyRecord, type KeyRow } from './accounts.ts'
 import type { Connection } from './connection.ts'
 
 /** A live session with the key that it acts for. */
@@ -21,11 +20,6 @@ export type ShownLink = {
 
 type AccountKey = { accountId: string; apiKeyId: string }
 type SessionSecrets = { cookieHash: Uint8Array; pageTokenHash: Uint8Array }
-
-const keyColumns = Prisma.raw(
-  `k.id, k.account_id as "accountId", k.secret_hash as "secretHash", k.scopes, k.last_used_at as "lastUsedAt"`,
-)
-const keyIsLive = Prisma.raw('k.revoked_at is null and (k.expires_at is null or k.expires_at > now())')
 
 export const createConsoleSessionRepository = (db: Connection) => ({
   /** Adds a link that opens one session until it expires. */
@@ -77,13 +71,13 @@ export const createConsoleSessionRepository = (db: Connection) => ({
 
   /** Finds a session that has not expired, of a key that is neither revoked nor expired. */
   async findLive(cookieHash: Uint8Array): Promise<ConsoleSessionRecord | null> {
-    const [row] = await db.$queryRaw<(ApiKeyRecord & Omit<ConsoleSessionRecord, 'key'>)[]>`
+    const [row] = await db.$queryRaw<(KeyRow & Omit<ConsoleSessionRecord, 'key'>)[]>`
       select s.id as "sessionId", s.page_token_hash as "pageTokenHash", s.expires_at as "expiresAt", ${keyColumns}
       from console_sessions s join api_keys k on k.id = s.api_key_id
       where s.cookie_hash = ${cookieHash} and s.expires_at > now() and ${keyIsLive}`
     if (!row) return null
     const { sessionId, pageTokenHash, expiresAt, ...key } = row
-    return { sessionId, pageTokenHash, expiresAt, key }
+    return { sessionId, pageTokenHash, expiresAt, key: readKey(key) }
   },
 
   /** When the session ends; null for one that has ended. */

@@ -1,6 +1,7 @@
 // Authenticates bearer keys. Cached records are at most a second old, so every api process refuses a revoked key within a
 // second.
 import { parseApiKey, sameHash } from '../domain/identifiers.ts'
+import { leastRoleWith } from '../domain/roles.ts'
 import type { Scope } from '../domain/scopes.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { ApiKeyRecord } from '../repositories/accounts.ts'
@@ -48,14 +49,22 @@ export function createAuthenticate(
 }
 
 /** Old clients recognise a refused key by 401 only, so this is not a 403. @throws ServiceError invalid_token */
-export function requireScope({ scopes }: Pick<ApiKeyRecord, 'scopes'>, scope: Scope) {
-  if (!scopes.includes(scope))
-    throw new ServiceError('invalid_token', `invalid token: this needs a key with the scope "${scope}".`)
+export function requireScope({ scopes, person }: Pick<ApiKeyRecord, 'scopes' | 'person'>, scope: Scope) {
+  if (scopes.includes(scope)) return
+  const needed = person ? `the role ${leastRoleWith(scope)} in this account` : `a key with the scope "${scope}"`
+  throw new ServiceError('invalid_token', `invalid token: this needs ${needed}.`)
 }
 
-/** The key may have been revoked a moment ago. @throws ServiceError invalid_token */
-export async function scopesOf({ deps, apiKeyId }: Pick<Ctx, 'deps' | 'apiKeyId'>): Promise<Scope[]> {
+/** Read anew, because the key may have been revoked a moment ago. @throws ServiceError invalid_token as `requireScope` */
+export async function requireScopeNow(ctx: Pick<Ctx, 'deps' | 'apiKeyId'>, scope: Scope) {
+  requireScope(await liveKey(ctx), scope)
+}
+
+/** @throws ServiceError invalid_token */
+export const scopesOf = async (ctx: Pick<Ctx, 'deps' | 'apiKeyId'>): Promise<Scope[]> => (await liveKey(ctx)).scopes
+
+async function liveKey({ deps, apiKeyId }: Pick<Ctx, 'deps' | 'apiKeyId'>): Promise<ApiKeyRecord> {
   const key = await deps.database.accounts.findLiveApiKey(apiKeyId)
   if (!key) throw new ServiceError('invalid_token', 'invalid token: the key was revoked.')
-  return key.scopes
+  return key
 }

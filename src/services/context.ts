@@ -1,9 +1,13 @@
 // The context of a service call: its caller and its dependencies.
 import type { DatasetValidator } from '../datasets/dataset-validator.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
+import type { Person } from '../domain/person.ts'
 import type { Prices } from '../domain/prices.ts'
 import type { Grading } from '../grading/grading-threads.ts'
+import type { Role } from '../domain/roles.ts'
 import type { Log } from '../log.ts'
+import type { ApiKeyRecord } from '../repositories/accounts.ts'
+import type { createLogin } from '../sign-in/login.ts'
 import type { Notifications } from '../repositories/notifications.ts'
 import type { Database } from '../repositories/database.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -47,6 +51,8 @@ type ServiceSettings = {
   /** Keys of one account that are neither revoked nor expired. */
   maxLiveKeys: number
   madeKeysEndWith: MadeKeyEnd
+  /** The longest life of a key that a person makes. */
+  personKeyDays: number
   /** Null where the operator has set none. */
   prices: Prices | null
   /** The release of this service. */
@@ -73,9 +79,13 @@ export type ServiceDependencies = {
   usage: Pick<UsageRecorder, 'add'>
   catalogue: Catalogue
   limits: Limits
+  /** Null where people have API keys only. */
+  signIn: SignIn | null
   settings: ServiceSettings
   log: Log
 }
+
+type Login = ReturnType<typeof createLogin>
 
 /** The origin of a request, for the audit trail. */
 export type Origin = { requestId: string; address: string }
@@ -83,8 +93,45 @@ export type Origin = { requestId: string; address: string }
 /** A request that needs no key. */
 export type OpenCtx = { deps: ServiceDependencies; origin: Origin }
 
-/** A user's request. Every read and write is limited to `accountId`. `sessionId` is set for pages of the console. */
-export type Ctx = { deps: ServiceDependencies; accountId: string; apiKeyId: string; origin: Origin; sessionId?: string }
+/**
+ * Sign-in of people with an identity provider. `account`: the one that the person has chosen among several. All functions throw
+ * ServiceError invalid_token; unavailable while the provider has never answered.
+ */
+export type SignIn = {
+  /** The key that stands for the person whom a token names. Throws invalid_input if an account must be chosen. */
+  authenticate(token: string, account: string | undefined, origin: Origin): Promise<ApiKeyRecord>
+  /** Null for somebody who is no operator. */
+  operatorOf(token: string): Promise<Person | null>
+  /** Null where the console does not sign people in. */
+  login: (Login & { enter(entering: Entering): Promise<EnteredPerson> }) | null
+  /** What programs that sign people in have to know. Nothing of it is secret. */
+  shown: { issuer: string; clientId: string | null; audience: string; scopes: string }
+}
+
+/** `idToken` and `asked` are what the end of a login has given. */
+type Entering = { idToken: string; asked: object; account: string | null; origin: Origin }
+
+/** The key that stands for the person in the account, and all accounts in which the person has a role. */
+export type EnteredPerson = {
+  key: ApiKeyRecord
+  name: string
+  expiresAt: Date
+  account: string
+  accounts: { account: string; role: Role }[]
+}
+
+/**
+ * A user's request. Every read and write is limited to `accountId`. `sessionId` is set for pages of the console, `person` where
+ * the key stands for somebody who signed in.
+ */
+export type Ctx = {
+  deps: ServiceDependencies
+  accountId: string
+  apiKeyId: string
+  origin: Origin
+  sessionId?: string
+  person?: Person
+}
 
 /**
  * A request to the admin routes. `accountId` is null for the operator, who may act on every account. A key with the scope

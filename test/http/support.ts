@@ -33,7 +33,8 @@ const { id: keyId, secretHash } = parseApiKey(apiKey) ?? { id: '', secretHash: B
 export const usedLater = new Date(Date.now() + 24 * 3_600_000)
 
 /** The record of `apiKey`, with all scopes. */
-export const liveKey = () => Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: usedLater })
+export const liveKey = () =>
+  Promise.resolve({ id: keyId, accountId, secretHash, scopes, lastUsedAt: usedLater, person: null })
 
 const bodyMemoryBytes = 512 * 1024 * 1024
 
@@ -48,6 +49,7 @@ function stubDependencies({
   limits = {},
   settings = {},
   grading: options = {},
+  signIn,
 }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
@@ -121,12 +123,14 @@ function stubDependencies({
       maxStoredRows: 500_000,
       maxLiveKeys: 100,
       madeKeysEndWith: 'maker',
+      personKeyDays: 90,
       prices: null,
       release: '1.2.3',
       temporalWorkflowsUrl: null,
       webhooks: { allowsHttp: false, isCallable: callableAddresses() },
       ...settings,
     },
+    signIn: signIn ?? null,
     log: createLog('test', 'silent'),
   } as unknown as ServiceDependencies
 }

@@ -11,7 +11,7 @@ function startKey() {
   const key = makeApiKey()
   const { id, secretHash } = parseApiKey(key) ?? assert.fail()
   const lastUsedAt = new Date(Date.now() + 60_000)
-  const live: ApiKeyRecord = { id, accountId: 'a', secretHash, scopes: ['read'], lastUsedAt }
+  const live: ApiKeyRecord = { id, accountId: 'a', secretHash, scopes: ['read'], lastUsedAt, person: null }
   const lookUps: PromiseWithResolvers<ApiKeyRecord | null>[] = []
   const findLiveApiKey = () => {
     const lookUp = Promise.withResolvers<ApiKeyRecord | null>()
@@ -63,7 +63,7 @@ test('the use of a key is stored only after its secret was right, and once', asy
   const rightKey = makeApiKey()
   const { id, secretHash } = parseApiKey(rightKey) ?? assert.fail()
   const written: string[] = []
-  const live: ApiKeyRecord = { id, accountId: 'a', secretHash, scopes: ['read'], lastUsedAt: null }
+  const live: ApiKeyRecord = { id, accountId: 'a', secretHash, scopes: ['read'], lastUsedAt: null, person: null }
   const accounts = {
     findLiveApiKey: () => Promise.resolve(live),
     noteKeyUse: (used: string) => Promise.resolve(void written.push(used)),

@@ -2,7 +2,7 @@
 import { noteAnswer } from './connection.ts'
 import { ApiError, isMissingScope, NoAnswer, problemOf } from './errors.ts'
 import type { AnswerOf, Method, PathWith, RequestOptions } from './operation.ts'
-import { currentSession, keepSession, onSessionChange } from './session.ts'
+import { currentSession, noteEnd, onSessionChange } from './session.ts'
 
 const notChanged = 304
 const mostKept = 20
@@ -37,7 +37,7 @@ export async function send(address: string, init: RequestInit = {}): Promise<Res
   const problem = new ApiError(problemOf(response.status, await response.json().catch(() => null)))
   // The session that asked has ended; a newer one of another tab stays. A refused link says nothing about the session.
   const isOfSession = problem.status === 401 && !isMissingScope(problem) && !address.startsWith('/v1/console/links/')
-  if (isOfSession && currentSession() === session) keepSession(null)
+  if (isOfSession && currentSession() === session) noteEnd()
   throw problem
 }
 

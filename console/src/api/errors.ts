@@ -46,8 +46,9 @@ export async function unless<T>(status: number, answer: Promise<T>): Promise<T |
   }
 }
 
-/** A key lacks a scope; the session itself is fine. */
-export const isMissingScope = (error: ApiError) => error.status === 401 && error.message.includes('with the scope')
+/** A key lacks a scope, or a person a role; the session itself is fine. */
+export const isMissingScope = (error: ApiError) =>
+  error.status === 401 && /with the scope|needs the role/.test(error.message)
 
 /** /openai/v1 writes its errors in OpenAI's form. */
 export function problemOf(status: number, body: unknown): Problem {

@@ -1,6 +1,6 @@
 import { forgetAsked } from '../api/asked.ts'
 import { api } from '../api/client.ts'
-import { currentSession, keepSession } from '../api/session.ts'
+import { currentSession, keepSession, loginAddress, type Session } from '../api/session.ts'
 import { Dialog } from './dialog.tsx'
 
 const keys = [
@@ -15,14 +15,38 @@ const keys = [
 
 const tellMs = 2000
 
-/** The session ends in this browser even if the service cannot be told. */
+/** The session ends in this browser even if the service cannot be told. A person signs out of the provider as well. */
 async function signOut() {
-  await api.DELETE('/v1/console/session', { signal: AbortSignal.timeout(tellMs) }).catch(() => undefined)
+  const told = await api.DELETE('/v1/console/session', { signal: AbortSignal.timeout(tellMs) }).catch(() => undefined)
   forgetAsked()
   keepSession(null)
+  if (told?.provider_url) location.assign(told.provider_url)
+}
+
+function Account({ person }: { person: NonNullable<Session['person']> }) {
+  return (
+    <>
+      <div>
+        <dt>Signed in as</dt>
+        <dd>{person.name}</dd>
+      </div>
+      <div>
+        <dt>Account</dt>
+        <dd>
+          {person.accounts.map(({ account, role }) => (
+            <div key={account}>
+              {account === person.account ? <strong>{account}</strong> : <a href={loginAddress(account)}>{account}</a>}{' '}
+              as {role}
+            </div>
+          ))}
+        </dd>
+      </div>
+    </>
+  )
 }
 
 export function Help({ keyId, close }: { keyId: string; close: () => void }) {
+  const session = currentSession()
   return (
     <Dialog title="Keys and account" close={close}>
       <dl className="facts">
@@ -34,12 +58,16 @@ export function Help({ keyId, close }: { keyId: string; close: () => void }) {
             <dd>{what}</dd>
           </div>
         ))}
-        <div>
-          <dt>Signed in with the key</dt>
-          <dd>
-            <code>{keyId}</code>, which may: {currentSession()?.scopes.join(', ')}
-          </dd>
-        </div>
+        {session?.person ? (
+          <Account person={session.person} />
+        ) : (
+          <div>
+            <dt>Signed in with the key</dt>
+            <dd>
+              <code>{keyId}</code>, which may: {session?.scopes.join(', ')}
+            </dd>
+          </div>
+        )}
       </dl>
       <div className="buttons">
         <a href="/docs">API reference</a>

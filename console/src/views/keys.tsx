@@ -86,9 +86,11 @@ export function Keys() {
                 cell: (key) =>
                   !key.end.isOver && (
                     <div className="buttons">
-                      <button type="button" onClick={() => setRotated(key)}>
-                        Rotate
-                      </button>
+                      {!key.person && (
+                        <button type="button" onClick={() => setRotated(key)}>
+                          Rotate
+                        </button>
+                      )}
                       <button type="button" className="danger" onClick={() => setRevoked(key)}>
                         Revoke
                       </button>
@@ -121,6 +123,12 @@ function Revoke({ of, isOwn, close }: { of: Key; isOwn: boolean; close: () => vo
       close={close}
     >
       <p>Within a second every request with it is refused, and its sessions of the console end, for good.</p>
+      {of.person && (
+        <p>
+          The key stands for a person. Who may sign in again is decided by the identity provider: take the person out of
+          the group there as well.
+        </p>
+      )}
       {isOwn && <p>You are signed in with this key, so you will be signed out.</p>}
       {made.length > 0 && (
         <label className="inline">

@@ -2,16 +2,21 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useState } from 'react'
 import { api } from '../api/client.ts'
-import { currentSession, keepSession, type Session } from '../api/session.ts'
+import {
+  currentSession,
+  hasEnded,
+  keepSession,
+  loginAddress,
+  sessionOf,
+  type Session,
+  type SignedIn,
+} from '../api/session.ts'
 import type { components } from '../api/types.ts'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
 
-type SignedIn = { page_token: string; key_id: string; scopes: string[]; expires_at: string }
-
-const keep = ({ page_token: pageToken, key_id: keyId, scopes, expires_at: expiresAt }: SignedIn) =>
-  keepSession({ pageToken, keyId, scopes, expiresAt })
+const keep = (session: SignedIn) => keepSession(sessionOf(session))
 
 export function SignIn() {
   usePageTitle('Sign in')
@@ -20,9 +25,25 @@ export function SignIn() {
     mutationFn: () => api.POST('/v1/console/session', { headers: { Authorization: `Bearer ${key.trim()}` } }),
     onSuccess: keep,
   })
+  const provider = useQuery({ queryKey: ['sign-in'], retry: false, queryFn: () => api.GET('/v1/sign-in') }).data
+    ?.provider
+  const signsPeopleIn = provider?.client_id != null
+  // Where the provider still knows the person, the page comes back by itself.
+  const comesBack = signsPeopleIn && hasEnded()
+  useEffect(() => {
+    if (comesBack) location.replace(loginAddress())
+  }, [comesBack])
   return (
     <main className="sign-in">
       <h1>Anneal</h1>
+      {signsPeopleIn && (
+        <>
+          <a className="button primary" href={loginAddress()}>
+            Sign in with {new URL(provider.issuer).host}
+          </a>
+          <p className="quiet">Or sign in with an API key:</p>
+        </>
+      )}
       <form
         onSubmit={(event) => {
           event.preventDefault()

@@ -1,7 +1,11 @@
+import type { Person as KnownPerson } from '../../domain/person.ts'
 import { wireTime } from '../../domain/timestamps.ts'
 import { listAuditEvents } from '../../services/audit/list.ts'
 import { defineRoute } from '../kit/route.ts'
 import { AuditQuery, AuditTrail } from './schemas/audit.ts'
+
+/** As `Person` has it. */
+export const shownPerson = (person: KnownPerson | null) => person && { id: person.subject, mail: person.mail }
 
 const defaultPageSize = 100
 
@@ -21,7 +25,7 @@ export const auditRoutes = [
         input: { ...query, limit: query.limit ?? defaultPageSize },
       })
       return {
-        events: events.map(({ id, at, apiKeyId, action, target, requestId, address }) => ({
+        events: events.map(({ id, at, apiKeyId, action, target, requestId, address, person }) => ({
           id,
           at: wireTime(at),
           key_id: apiKeyId,
@@ -29,6 +33,7 @@ export const auditRoutes = [
           target,
           request_id: requestId,
           address,
+          person: shownPerson(person),
         })),
         next,
       }

@@ -11,10 +11,11 @@ import {
   signOut,
   type SignedIn,
 } from '../../services/console/sign-in.ts'
-import type { OpenCtx } from '../../services/context.ts'
+import type { Ctx, OpenCtx } from '../../services/context.ts'
 import { countIfRefused } from '../edge/key-caller.ts'
 import { defineRoute } from '../kit/route.ts'
-import { sessionCookie } from '../edge/session-cookie.ts'
+import { sessionCookie, type Site } from '../edge/session-cookie.ts'
+import { shownPerson } from './audit.ts'
 import {
   ConsoleLink,
   ConsoleLinkOpening,
@@ -22,9 +23,26 @@ import {
   ConsoleSession,
   ConsoleSignedIn,
   ConsoleSignedOut,
+  SignInAnswer,
 } from './schemas/console.ts'
 
 export const consoleRoutes = [
+  defineRoute({
+    name: 'get_sign_in',
+    method: 'get',
+    path: '/v1/sign-in',
+    summary: 'Get the identity provider with which people sign in',
+    access: 'none',
+    response: SignInAnswer,
+    handle: ({ caller: { deps } }) => {
+      const shown = deps.signIn?.shown
+      return {
+        provider: shown
+          ? { issuer: shown.issuer, client_id: shown.clientId, audience: shown.audience, scopes: shown.scopes }
+          : null,
+      }
+    },
+  }),
   defineRoute({
     name: 'sign_in_to_console',
     method: 'post',
@@ -54,6 +72,8 @@ export const consoleRoutes = [
         key_id: ctx.apiKeyId,
         scopes: await scopesOf(ctx),
         keys_end_at: keysEndAt && wireTime(keysEndAt),
+        account_id: ctx.accountId,
+        person: shownPerson(ctx.person ?? null),
       }
     },
   }),
@@ -68,7 +88,7 @@ export const consoleRoutes = [
     async handle({ caller: ctx, setHeader, ...site }) {
       await signOut({ ctx })
       setHeader('Set-Cookie', sessionCookie(site, '', 0))
-      return { signed_out: true as const }
+      return { signed_out: true as const, provider_url: await providerSignOut(ctx, site) }
     },
   }),
   defineRoute({
@@ -122,6 +142,13 @@ export const consoleRoutes = [
     },
   }),
 ]
+
+/** Null for a key, and while the provider is away: the session here has ended all the same. */
+async function providerSignOut({ deps: { signIn }, person }: Ctx, { headers, isSecure }: Site): Promise<string | null> {
+  if (!person || !signIn?.login) return null
+  const returnTo = `${isSecure ? 'https' : 'http'}://${headers.host ?? ''}/console/`
+  return signIn.login.signOutAddress(returnTo).catch(() => null)
+}
 
 /** A wrong link counts as a failed authentication of its sender. */
 const counted = <T>(ctx: OpenCtx, trying: Promise<T>): Promise<T> =>

@@ -10,6 +10,7 @@ import {
   type RevokedApiKey,
   type RotatedApiKey,
 } from '../../services/admin/api-keys.ts'
+import { shownPerson } from './audit.ts'
 import { defineRoute } from '../kit/route.ts'
 import {
   ApiKeyList,
@@ -93,6 +94,7 @@ export const shownApiKey = ({ id, name, scopes, ...times }: ApiKey) => ({
   last_used_at: timeOrNull(times.lastUsedAt),
   maker_key_id: times.makerKeyId,
   maker_session_id: times.makerSessionId,
+  person: shownPerson(times.person),
 })
 
 export const revokedApiKey = ({ apiKey, alsoRevoked, stillValid }: RevokedApiKey) => ({

@@ -1,12 +1,17 @@
-// Finds the account of a request's bearer key, or of the console session that acts for a key, and checks the key's scope and
-// limits.
+// Finds the account of a request's bearer key, of the console session that acts for a key, or of the person whom a token of the
+// identity provider names, and checks the scope and the limits.
+import type { IncomingHttpHeaders } from 'node:http'
 import ipaddr from 'ipaddr.js'
+import { invalidInput } from '../../domain/service-error.ts'
 import type { ApiKeyRecord } from '../../repositories/accounts.ts'
 import { createAuthenticate, requireScope } from '../../services/authenticate.ts'
 import { createAuthenticateSession } from '../../services/console/authenticate-session.ts'
 import type { Ctx, OpenCtx, ServiceDependencies } from '../../services/context.ts'
 import type { Call } from './create-app.ts'
 import { sessionSecrets } from './session-cookie.ts'
+
+/** In which of several accounts a person acts. */
+const accountHeader = 'x-anneal-account'
 
 type Shown = { key: ApiKeyRecord; sessionId?: string }
 
@@ -30,8 +35,13 @@ export function createKeyCaller(
     const { authorization } = headers
     const secrets =
       allowsSessions && authorization === undefined ? sessionSecrets({ headers, isSecure: request.secure }) : undefined
+    const token = tokenOf(authorization)
+    const account = accountOf(headers)
     try {
-      return secrets ? await authenticateSession(secrets) : { key: await authenticate(authorization) }
+      if (token !== undefined && deps.signIn) return { key: await deps.signIn.authenticate(token, account, origin) }
+      const shown = secrets ? await authenticateSession(secrets) : { key: await authenticate(authorization) }
+      if (account !== undefined && account !== shown.key.accountId) throw notOfKey()
+      return shown
     } catch (error) {
       // A request without a key is no attempt to guess one.
       if (authorization !== undefined || secrets) await countIfRefused(error, { deps, origin })
@@ -47,10 +57,26 @@ export function createKeyCaller(
     else call.response.once('close', end)
     requireMore(key, call)
     deps.activity.note(key.accountId)
-    const ctx = { deps, accountId: key.accountId, apiKeyId: key.id, origin: call.origin }
-    return sessionId === undefined ? ctx : { ...ctx, sessionId }
+    return {
+      ...{ deps, accountId: key.accountId, apiKeyId: key.id, origin: call.origin },
+      ...(sessionId !== undefined && { sessionId }),
+      ...(key.person && { person: key.person }),
+    }
   }
 }
+
+/** A bearer that has the form of a signed JWT, as no API key has. */
+export const tokenOf = (authorization: string | undefined) =>
+  /^bearer +(ey[^. ]*\.\S*)$/i.exec(authorization ?? '')?.[1]
+
+const accountOf = ({ [accountHeader]: account }: IncomingHttpHeaders) =>
+  typeof account === 'string' && account !== '' ? account : undefined
+
+const notOfKey = () =>
+  invalidInput(
+    'X-Anneal-Account',
+    'X-Anneal-Account must be the id of the account of the key, or absent. It chooses among the accounts of a person.',
+  )
 
 const requireRouteScope = (key: ApiKeyRecord, { route }: Call) => route.scope && requireScope(key, route.scope)
 

@@ -113,6 +113,8 @@ export async function rotateApiKey({
   const now = (await database.now()).getTime()
   const found = await database.apiKeys.find(admin.accountId, id)
   if (!found) throw apiKeyNotFound(id)
+  if (found.person)
+    throw new ServiceError('conflict', `Key ${id} stands for a person, who has no secret here. Create a key instead.`)
   await requireScopes(admin, found.scopes)
   return database.transaction(async (tx) => {
     // Before the key: a sign-in holds the account when it refers to the key.
@@ -136,7 +138,7 @@ export async function rotateApiKey({
 /** Nobody gets more from a key than it may do itself. @throws ServiceError invalid_token */
 async function requireScopes(admin: AdminCtx, wanted: readonly Scope[]) {
   const scopes = admin.accountId === null ? [...allScopes] : await scopesOf(admin)
-  for (const scope of wanted) requireScope({ scopes }, scope)
+  for (const scope of wanted) requireScope({ scopes, person: admin.person ?? null }, scope)
 }
 
 /** Call it in the transaction that holds the account and has added a key. @throws ServiceError conflict */

@@ -3,7 +3,7 @@ import type { Repositories } from '../../repositories/database.ts'
 import type { Ctx } from '../context.ts'
 
 /** The caller, and the account that the action concerns: null for the whole installation. */
-export type AuditOrigin = Pick<Ctx, 'apiKeyId' | 'origin'> & { accountId: string | null }
+export type AuditOrigin = Pick<Ctx, 'apiKeyId' | 'origin' | 'person'> & { accountId: string | null }
 
 export type AuditAction =
   | 'account.create'
@@ -45,9 +45,9 @@ export type AuditAction =
 /** Call it in the transaction of the recorded write. */
 export async function recordAudit(
   tx: Pick<Repositories, 'auditEvents'>,
-  { accountId, apiKeyId, origin }: AuditOrigin,
+  { accountId, apiKeyId, origin, person }: AuditOrigin,
   action: AuditAction,
   target: string | number,
 ) {
-  await tx.auditEvents.add({ accountId, apiKeyId, action, target: String(target), ...origin })
+  await tx.auditEvents.add({ accountId, apiKeyId, action, target: String(target), person: person ?? null, ...origin })
 }

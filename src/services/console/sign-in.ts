@@ -9,7 +9,7 @@ import type { ShownLink } from '../../repositories/console-sessions.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import { recordAudit } from '../audit/record.ts'
 import { scopesOf } from '../authenticate.ts'
-import type { Ctx, OpenCtx } from '../context.ts'
+import type { Ctx, EnteredPerson, OpenCtx } from '../context.ts'
 
 export const sessionSeconds = 12 * 60 * 60
 const linkSeconds = 60
@@ -28,7 +28,12 @@ export type SignedIn = {
 }
 
 /** The caller has shown the key itself: a session opens no other session, or it could outlive its twelve hours. */
-function requireKey({ sessionId }: Ctx) {
+function requireKey({ sessionId, person }: Ctx) {
+  if (person && sessionId === undefined)
+    throw new ServiceError(
+      'invalid_token',
+      'invalid token: people sign in to the console at /v1/console/login, not with a token.',
+    )
   if (sessionId !== undefined)
     throw new ServiceError(
       'invalid_token',
@@ -40,13 +45,31 @@ function requireKey({ sessionId }: Ctx) {
 export async function signIn({ ctx }: { ctx: Ctx }): Promise<SignedIn> {
   requireKey(ctx)
   const scopes = await scopesOf(ctx)
+  return { ...(await openSession(ctx, sessionSeconds)), apiKeyId: ctx.apiKeyId, scopes }
+}
+
+/** Opens a session for somebody whom the identity provider has named. It ends with the provider's token. */
+export async function signInPerson({
+  ctx: { deps, origin },
+  input: { key, expiresAt },
+}: {
+  ctx: OpenCtx
+  input: EnteredPerson
+}): Promise<SignedIn> {
+  const { id: apiKeyId, accountId, scopes, person } = key
+  const ctx: Ctx = { deps, origin, accountId, apiKeyId, ...(person && { person }) }
+  const seconds = Math.max(1, Math.min(sessionSeconds, (expiresAt.getTime() - Date.now()) / 1000))
+  return { ...(await openSession(ctx, seconds)), apiKeyId, scopes }
+}
+
+async function openSession(ctx: Ctx, seconds: number) {
   const { secrets, hashes } = makeSecrets()
   const { id, expiresAt } = await withRoom(ctx, async (tx) => {
-    const session = await tx.consoleSessions.add(ctx, hashes, sessionSeconds)
+    const session = await tx.consoleSessions.add(ctx, hashes, seconds)
     await recordAudit(tx, ctx, 'session.create', session.id)
     return session
   })
-  return { ...secrets, sessionId: id, expiresAt, apiKeyId: ctx.apiKeyId, scopes }
+  return { ...secrets, sessionId: id, expiresAt }
 }
 
 /** Makes a link that signs one browser in, once, within a minute. @throws ServiceError invalid_token for a caller with a session */

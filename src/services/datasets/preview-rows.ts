@@ -8,7 +8,7 @@ import { defaultLearningRate, resolveTrainingArgs } from '../../domain/training-
 import { resolveMethod } from '../../domain/training-method.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
-import { requireScope, scopesOf } from '../authenticate.ts'
+import { requireScopeNow } from '../authenticate.ts'
 import { resolveModel } from '../models/resolve.ts'
 import { findDataset } from './find.ts'
 import { mostShownRows, showTokens, type Training } from './show-tokens.ts'
@@ -50,7 +50,7 @@ export async function previewDatasetRows({
   if (wanted && page.limit > mostShownRows)
     throw invalidInput('limit', `limit must be at most ${mostShownRows} with tokens=true.`)
   // The tokens may start a model server, and a key that may only read starts nothing.
-  if (wanted) requireScope({ scopes: await scopesOf(ctx) }, 'training')
+  if (wanted) await requireScopeNow(ctx, 'training')
   const { baseModel, learned } = await resolveModel(ctx, modelName ?? catalogue.defaultCompletionModel.name)
   const version = await findDataset({ ctx, input: { datasetId } })
   const chat = chatOptionsOf({ asChat }, learned)

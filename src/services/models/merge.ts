@@ -4,7 +4,7 @@ import type { ExportStatus, ModelExport } from '../../domain/model-export.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { TunedModel } from '../../domain/training-job.ts'
-import { requireScope, scopesOf } from '../authenticate.ts'
+import { requireScopeNow } from '../authenticate.ts'
 import type { Ctx } from '../context.ts'
 import { acceptWork } from '../durable-work/accept.ts'
 import { once, type Idempotency } from '../idempotency.ts'
@@ -30,7 +30,7 @@ export async function mergeModel({
   idempotency: Idempotency
 }): Promise<{ id: string; modelName: string; status: ExportStatus }> {
   const { accountId, deps } = ctx
-  requireScope({ scopes: await scopesOf(ctx) }, 'training')
+  await requireScopeNow(ctx, 'training')
   const model = await findTunedModel(ctx, name)
   return once(ctx, idempotency, async (answer) => {
     const request = { baseModel: baseOf(ctx, model), adapter: model.files }

@@ -323,6 +323,7 @@ const openAi: Record<string, Entry> = {
 export const entries: Record<string, Entry> = {
   healthz: open,
   readyz: open,
+  get_sign_in: open,
   version: open,
   openapi: open,
 

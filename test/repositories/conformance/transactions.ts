@@ -88,7 +88,7 @@ export const transactionCases: Cases = {
       await tx.outbox.add(phase('one', 1))
       await tx.auditEvents.add({
         ...{ accountId: job.accountId, apiKeyId: 'key', action: 'job.test' },
-        ...{ target: null, requestId: null, address: null },
+        ...{ target: null, requestId: null, address: null, person: null },
       })
       return (await tx.attempts.get(position)).claimId
     })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { named } from '../../kit/named-schemas.ts'
 import { queryInt, queryText } from '../../kit/params.ts'
+import { Person } from './person.ts'
 import { Time } from '../../lamini/schemas/training-job.ts'
 
 export const AuditQuery = z.strictObject({
@@ -21,6 +22,7 @@ export const AuditTrail = named(
           target: z.string().nullable().describe('The id or name of the object that was changed; null without one'),
           request_id: z.string().nullable().describe('The X-Request-Id of the request; null without a request'),
           address: z.string().nullable().describe('The network address of the caller; null without one'),
+          person: Person.nullable().describe('Who acted, if somebody had signed in; null for a key of a program'),
         }),
       )
       .describe('The events of the page, newest first'),

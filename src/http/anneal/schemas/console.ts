@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { scopes } from '../../../domain/scopes.ts'
 import { named } from '../../kit/named-schemas.ts'
+import { Person } from './person.ts'
 import { Time } from '../../lamini/schemas/training-job.ts'
 
 const session = {
@@ -18,6 +19,8 @@ export const ConsoleSession = named(
       .nullable()
       .describe('Null when the caller sent a key instead of a session'),
     keys_end_at: Time.nullable().describe('When keys that the caller makes end at the latest; null for never'),
+    account_id: z.string().describe('The id of the account of the caller'),
+    person: Person.nullable().describe('Who has signed in; null for a key of a program'),
   }),
 )
 
@@ -59,5 +62,31 @@ export const ConsoleLinkShown = named(
 
 export const ConsoleSignedOut = named(
   'ConsoleSignedOut',
-  z.object({ signed_out: z.literal(true).describe('Always true: the session has ended') }),
+  z.object({
+    signed_out: z.literal(true).describe('Always true: the session has ended'),
+    provider_url: z
+      .string()
+      .nullable()
+      .describe('Where a person signs out of the identity provider as well; null for a key, or without such a page'),
+  }),
+)
+
+export const SignInAnswer = named(
+  'SignIn',
+  z.object({
+    provider: z
+      .object({
+        issuer: z.string().describe('The address of the provider, for OpenID Connect Discovery'),
+        client_id: z
+          .string()
+          .nullable()
+          .describe(
+            'As which the console and the command line are known there; null where people cannot sign in with them',
+          ),
+        audience: z.string().describe('For what a bearer token must be meant'),
+        scopes: z.string().describe('The scopes to ask the provider for, with spaces between'),
+      })
+      .nullable()
+      .describe('Null where people have API keys only'),
+  }),
 )

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Person } from './person.ts'
 import { scopes } from '../../../domain/scopes.ts'
 import { apiKeyNotFound } from '../../../services/admin/api-keys.ts'
 import { keepsEmpty } from '../../kit/empty-fields.ts'
@@ -94,6 +95,9 @@ export const ApiKeyAnswer = named(
       .string()
       .nullable()
       .describe('The session of the console by which that key acted; null when the key itself was sent'),
+    person: Person.nullable().describe(
+      'The person for whom the key stands, who signs in with the identity provider and has no secret here; null for a key of a program',
+    ),
   }),
 )
 

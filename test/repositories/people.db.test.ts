@@ -1,0 +1,48 @@
+// Somebody who signs in stands in an account as a key without a secret.
+import assert from 'node:assert/strict'
+import { after, suite, test } from 'node:test'
+import { connectDatabase } from '../../src/repositories/database.ts'
+import { createScratchDatabase } from '../support/scratch-database.ts'
+
+suite('people in the database', async () => {
+  const scratch = await createScratchDatabase()
+  const database = connectDatabase(scratch.url, { poolSize: 4 })
+  after(async () => {
+    await database.close()
+    await scratch.drop()
+  })
+
+  test('several first requests at once make one account of a name; the oldest counts', async () => {
+    const found = await Promise.all(
+      [1, 2, 3, 4].map(() => database.transaction(async (tx) => (await tx.accounts.named('research')).account.id)),
+    )
+    assert.equal(new Set(found).size, 1)
+    await database.accounts.create('research')
+    assert.equal((await database.accounts.named('research')).account.id, found[0])
+  })
+
+  test('the newest token gives the scopes; a revocation refuses older tokens, and a newer one opens the account again', async () => {
+    const { account } = await database.accounts.named('sales')
+    const id = '00000000000000aa'
+    const at = (seconds: number) => new Date(Date.now() + seconds * 1000)
+    const enter = (claimsAt: Date, scopes: ('read' | 'admin')[], mail: string | null = 'ann@example.com') =>
+      database.apiKeys.enter({
+        ...{ id, accountId: account.id, name: 'Ann', scopes, claimsAt },
+        ...{ person: { subject: 'ann', mail }, secretHash: Buffer.alloc(32, 7) },
+      })
+    const live = () => database.accounts.findLiveApiKey(id)
+
+    await enter(at(-60), ['admin'])
+    await enter(at(-30), ['read'], null)
+    await enter(at(-45), ['admin'])
+    const key = await live()
+    assert.deepEqual([key?.scopes, key?.person], [['read'], { subject: 'ann', mail: null }])
+    assert.equal(await database.apiKeys.countLive(account.id), 0, 'people do not count as keys')
+
+    await database.apiKeys.revoke(id, new Date())
+    await enter(at(-20), ['admin'])
+    assert.equal(await live(), null)
+    await enter(at(20), ['read'])
+    assert.deepEqual((await live())?.scopes, ['read'])
+  })
+})
