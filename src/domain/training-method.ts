@@ -4,6 +4,7 @@ import type { Knob, MethodTable } from './method-knobs.ts'
 import { answersPerPrompt, offeredMethods, trainingMethods, type MethodName } from './method-table.ts'
 import { rewardFields, type RewardTask } from './reward-task.ts'
 import { invalidInput } from './service-error.ts'
+import { withoutPrototype } from './without-prototype.ts'
 import { defaultLearningRate, type FinetuneArgs, type RecommendedArgs, type TrainingArgs } from './training-args.ts'
 
 const tables: Record<string, MethodTable> = trainingMethods
@@ -31,6 +32,12 @@ export const methodNameOf = ({ method }: { method?: TrainingMethod | null | unde
 const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
   z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()
 
+const isGiven = (value: unknown) => value !== 'auto' && (value ?? null) !== null
+
+/** A smaller one would round the learning rate to 0. */
+const leastMultiplier = 1e-12
+const multiplierRange = `a number from ${leastMultiplier} to 1000`
+
 /** The hyperparameters that every method has, as OpenAI names them. */
 export const sharedHyperparameters = {
   n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
@@ -39,9 +46,10 @@ export const sharedHyperparameters = {
   batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
     'Rows of one optimizer step',
   ),
-  learning_rate_multiplier: orAuto(z.number().positive().max(1000), 'a number above 0, at most 1000').describe(
-    'Multiplies the default learning rate of the model',
-  ),
+  learning_rate_multiplier: orAuto(
+    z.number().min(leastMultiplier, `must be "auto" or ${multiplierRange}`).max(1000),
+    multiplierRange,
+  ).describe('Multiplies the default learning rate of the model'),
 }
 type Shared = z.output<z.ZodObject<typeof sharedHyperparameters>>
 
@@ -63,15 +71,21 @@ function knobSchema(knob: Knob): z.ZodType {
 
 function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
   const knobs = Object.entries((tables[name] as MethodTable).hyperparameters)
-  const known = Object.fromEntries(knobs.map(([knob, described]) => [knob, knobSchema(described)]))
-  const hyperparameters = z
-    .object({ ...sharedHyperparameters, ...known })
-    .catchall(z.unknown())
-    .superRefine((sent, context) => {
-      for (const key of Object.keys(sent))
-        if (!(key in known) && !(key in sharedHyperparameters))
-          context.addIssue({ code: 'custom', path: [key], message: notOfMethod(key, name), input: sent })
-    })
+  const known = {
+    ...sharedHyperparameters,
+    ...Object.fromEntries(knobs.map(([knob, each]) => [knob, knobSchema(each)])),
+  }
+  const hyperparameters = withoutPrototype(
+    z
+      .object(known)
+      .catchall(z.unknown())
+      .superRefine((sent, context) => {
+        for (const key of Object.keys(sent)) {
+          const message = Object.hasOwn(known, key) ? unreadProblem(key, name, sent) : notOfMethod(key, name)
+          if (message !== null) context.addIssue({ code: 'custom', path: [key], message, input: sent })
+        }
+      }),
+  )
   return z
     .strictObject({
       ...fields,
@@ -82,10 +96,20 @@ function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
 }
 
 function notOfMethod(knob: string, name: string) {
-  const owners = offeredMethods.filter((each) => knob in (tables[each] as MethodTable).hyperparameters)
+  const owners = offeredMethods.filter((each) => Object.hasOwn((tables[each] as MethodTable).hyperparameters, knob))
   return owners.length > 0
     ? `is a hyperparameter of ${owners.join(' and ')}, not of ${name}`
     : `is not a hyperparameter of ${name}`
+}
+
+/** Of a value other than the default, for a loss that does not read the hyperparameter. */
+function unreadProblem(name: string, type: MethodName, sent: Readonly<Record<string, unknown>>): string | null {
+  const { hyperparameters, defaultsByLossType } = tables[type] as MethodTable
+  const lossType = String(isGiven(sent['loss_type']) ? sent['loss_type'] : hyperparameters['loss_type']?.default)
+  const readers = Object.hasOwn(hyperparameters, name) ? hyperparameters[name]?.lossTypes : undefined
+  if (!readers || readers.includes(lossType) || !isGiven(sent[name])) return null
+  const preset = defaultsByLossType[lossType]?.[name] ?? hyperparameters[name]?.default
+  return sent[name] === preset ? null : `is read with loss_type ${readers.join(', ')}, not with ${lossType}`
 }
 
 /** The `method` of a request, in OpenAI's shape. */
@@ -128,9 +152,7 @@ export function resolveMethod(
 ): { method: TrainingMethod | null; finetuneArgs: FinetuneArgs; recommendedArgs: RecommendedArgs } {
   const type = method?.type ?? 'supervised'
   const sent: Record<string, unknown> = method?.[type]?.hyperparameters ?? {}
-  const given = Object.fromEntries(
-    Object.entries(sent).filter(([, value]) => value !== 'auto' && (value ?? null) !== null),
-  ) as Record<string, number | string | boolean>
+  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => isGiven(value))) as Hyperparameters
   const { defaultsByLossType, batchSize, rateFactor } = tables[type] as MethodTable
   const ofMethod = { learning_rate: learningRate * rateFactor }
   const args = argumentsOf(given, { type, finetuneArgs, learningRate: ofMethod.learning_rate })

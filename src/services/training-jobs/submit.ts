@@ -21,9 +21,16 @@ import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../
 import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { resolveSources } from '../datasets/resolve-several.ts'
-import { nothingUploaded, placeOf, resolveDataset, rowsLeft, type DatasetReference } from '../datasets/resolve.ts'
+import {
+  findReferenced,
+  nothingUploaded,
+  placeOf,
+  resolveDataset,
+  rowsLeft,
+  type DatasetReference,
+} from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
-import { requireBoundedSampling } from './bounded-sampling.ts'
+import { notesOnAnswers, requireBoundedSampling } from './bounded-sampling.ts'
 import { checkFirstRows, resolveTask } from './reward-task.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
@@ -63,6 +70,7 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
   const asked = await resolveTraining(ctx, input)
+  await checkRowsOfRequest(ctx, input, asked.method)
   const upload = await findUpload(submission, asked.method)
   const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
   const resolved = { ...asked, notes: [...asked.notes, ...left] }
@@ -90,6 +98,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const told = [
     ...(input.notes ?? []),
     ...notes,
+    ...(asked?.type === 'reinforcement' ? notesOnAnswers(asked) : []),
     ...gpuNotes(ctx, input.gpuConfig),
     ...nameNotes(ctx, input.customModelName),
   ]
@@ -110,6 +119,13 @@ type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
   method: TrainingMethod | null
 } & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean; sources?: DataSource[] }
+
+/** A data set is made of the rows of a request only when graders can read them. @throws ServiceError invalid_input */
+async function checkRowsOfRequest(ctx: Ctx, input: SubmitTrainingJobInput, method: TrainingMethod | null) {
+  if (!method?.task || !input.rows) return
+  const { storedCollection, version } = await findReferenced(ctx, input)
+  if (storedCollection === null && version === null) await checkFirstRows(ctx, method.task, input.rows.key)
+}
 
 /** A location names its upload without a query: the acceptance then looks for the row, unless rows are read before it. */
 async function findUpload({ ctx, input, idempotency }: Submission, method: TrainingMethod | null): Promise<Upload> {

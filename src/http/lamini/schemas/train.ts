@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { mostDataSources } from '../../../domain/data-sources.ts'
 import { Graders } from '../../../domain/grader.ts'
 import { evaluationLimits } from '../../../domain/model-evaluation.ts'
-import { namesOfMethod, SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
+import { namesOfMethods, SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
 import { FinetuneArgs, TrainingArgs } from '../../../domain/training-args.ts'
 import { MethodRequest, ShownMethod } from '../../../domain/training-method.ts'
 import { trainingJobStatuses } from '../../../domain/training-job-status.ts'
@@ -77,8 +77,8 @@ const DataSets = z
         .describe('How often rows of this set are visited, beside the weights of the others; 1 when absent'),
     }),
   )
-  .min(1)
-  .max(mostDataSources)
+  .min(1, 'must name at least one data set')
+  .max(mostDataSources, `must name at most ${mostDataSources} data sets`)
   .describe(
     `Several data sets instead of one, ${mostDataSources} at most. Each set has its own passes, held-out rows and held-out loss; an epoch is a pass over as many rows as all sets have`,
   )
@@ -148,7 +148,7 @@ export const trainNames = {
   elsewhere: [
     { field: 'finetune_args', names: Object.keys(FinetuneArgs.shape) },
     { field: 'gpu_config', names: Object.keys(GpuConfig.shape) },
-    namesOfMethod,
+    ...namesOfMethods,
   ],
 } as const
 
