@@ -31,6 +31,7 @@ import {
 } from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
 import { notesOnAnswers, requireBoundedSampling } from './bounded-sampling.ts'
+import { isFitKnown, requireFit } from './require-fit.ts'
 import { checkFirstRows, resolveTask } from './reward-task.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
@@ -39,6 +40,8 @@ export type SubmitTrainingJobInput = DatasetReference & {
   /** Evaluation rows from the request's body. */
   evaluationRows?: ReceivedRows | undefined
   evaluation?: EvaluationSettings | undefined
+  /** Start a training that does not fit into the memory of the model's GPUs. */
+  isForced?: boolean | undefined
   /** Train on the good rows and leave the bad ones out. */
   skipBadRows?: boolean | undefined
   finetuneArgs: FinetuneArgs
@@ -62,7 +65,7 @@ type Submission = { ctx: Ctx; input: SubmitTrainingJobInput; idempotency: Idempo
 
 /**
  * Accepts a job: one row and its start message, committed together.
- * @throws ServiceError model_not_found, invalid_input, quota_exceeded, idempotency_mismatch
+ * @throws ServiceError model_not_found, invalid_input, does_not_fit, quota_exceeded, idempotency_mismatch
  */
 export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrainingJob> =>
   orFirstAnswer(submission.ctx, submission.idempotency, () => submit(submission))
@@ -70,8 +73,11 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
   const asked = await resolveTraining(ctx, input)
+  const fitting = fittingOf(ctx, input, asked)
+  await requireFit(ctx, fitting, null)
   await checkRowsOfRequest(ctx, input, asked.method)
   const upload = await findUpload(submission, asked.method)
+  await requireFit(ctx, fitting, upload.sources ? upload.sources.map(uploadOf) : [upload])
   const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
   const resolved = { ...asked, notes: [...asked.notes, ...left] }
   if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, upload.uploadKey)
@@ -119,6 +125,14 @@ type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
   method: TrainingMethod | null
 } & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean; sources?: DataSource[] }
+
+const uploadOf = ({ versionId: id, dataKey: uploadKey }: DataSource) => ({ id, uploadKey })
+
+const fittingOf = (
+  { deps }: Ctx,
+  { gpuConfig, isForced = false }: SubmitTrainingJobInput,
+  { entry, args, method }: Resolved,
+) => ({ entry, args, method, isForced, gpus: askedGpus(deps.settings, gpuConfig), nodes: gpuConfig.nodes ?? 1 })
 
 /** A data set is made of the rows of a request only when graders can read them. @throws ServiceError invalid_input */
 async function checkRowsOfRequest(ctx: Ctx, input: SubmitTrainingJobInput, method: TrainingMethod | null) {
@@ -183,16 +197,20 @@ async function answerTo(
 }
 
 function newJob(
-  { accountId, apiKeyId, deps }: Ctx,
-  { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation, skipBadRows }: SubmitTrainingJobInput,
-  { entry, startFrom, trackers, method, args, givenArgs, notes }: Resolved,
+  ctx: Ctx,
+  input: SubmitTrainingJobInput,
+  resolved: Resolved,
   { uploadKey, sources }: Upload,
 ): AcceptanceRequest['job'] {
-  const { settings } = deps
-  const { resumeLimit } = settings
+  const { accountId, apiKeyId, deps } = ctx
+  const { customModelName, isPublic, metadata, evaluationRows, evaluation, skipBadRows } = input
+  const { entry, startFrom, trackers, method, args, givenArgs, notes } = resolved
+  const { resumeLimit } = deps.settings
+  const fitting = fittingOf(ctx, input, resolved)
   const asked = {
-    gpus: askedGpus(settings, gpuConfig),
-    nodes: gpuConfig.nodes ?? 1,
+    gpus: fitting.gpus,
+    nodes: fitting.nodes,
+    ...(isFitKnown(fitting) && entry.shape && { shape: entry.shape }),
     ...(metadata && { metadata }),
     ...(evaluation && { evaluation }),
     ...(method && { method }),

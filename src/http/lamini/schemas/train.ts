@@ -116,6 +116,10 @@ export const TrainRequest = named(
       .nullish()
       .describe('How the model is trained, in the shape of OpenAI. Supervised when absent'),
     gpu_config: GpuConfig.nullish().describe('The GPUs of the job'),
+    force: z
+      .boolean()
+      .nullish()
+      .describe("true starts a training that does not fit into the memory of the model's GPUs, as far as it is known"),
     evaluation: Evaluation.nullish().describe('How the tuned model and its base are compared'),
     is_public: z.boolean().nullish().describe('Kept, without effect: jobs and models are private to the account'),
     dry_run: z.boolean().nullish().describe('As the query parameter of this name'),
