@@ -172,7 +172,19 @@ function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>, grader
 
 /** The body without the data. */
 const settingsOf = (
-  { model, set, method, name, gpus, metadata = [], preview, 'dry-run': isDry, 'skip-bad-rows': skip, force, ...values }: Given,
+  {
+    model,
+    set,
+    method,
+    name,
+    gpus,
+    metadata = [],
+    preview,
+    'dry-run': isDry,
+    'skip-bad-rows': skip,
+    force,
+    ...values
+  }: Given,
   grader: unknown,
 ) => ({
   model_name: model,

@@ -3,16 +3,16 @@ import { test } from 'node:test'
 import {
   defaultedHyperparameters,
   methodForTrainer,
-  MethodRequest,
   resolveMethod,
   samplesPerPrompt,
   shownMethod,
 } from '../../src/domain/training-method.ts'
+import { MethodRequest } from '../../src/domain/method-request.ts'
 import { FineTuningGrader } from '../../src/domain/fine-tuning-grader.ts'
 import { documentedDefaults, type TrainingArgs } from '../../src/domain/training-args.ts'
 
 const resolve = (sent: unknown, finetuneArgs = {}) =>
-  resolveMethod({ method: MethodRequest.parse(sent), finetuneArgs }, 0.001)
+  resolveMethod({ method: MethodRequest.parse(sent), finetuneArgs }, { recommendedArgs: { learning_rate: 0.001 } })
 
 test('absent hyperparameters have the defaults of the method and of its loss', () => {
   const { method, recommendedArgs } = resolve({
@@ -24,6 +24,21 @@ test('absent hyperparameters have the defaults of the method and of its loss', (
   })
   assert.deepEqual(method.given, ['loss_type'])
   assert.deepEqual(recommendedArgs, { learning_rate: 0.0001, batch_size: 16, gradient_accumulation_steps: 1 })
+})
+
+test('arguments that a model recommends for a method replace the defaults of the method', () => {
+  const model = {
+    recommendedArgs: { learning_rate: 0.001, r_value: 8 },
+    recommendedOfMethods: { dpo: { learning_rate: 0.0005, batch_size: 4 } },
+  }
+  const of = (sent: object) => resolveMethod({ method: MethodRequest.parse(sent), finetuneArgs: {} }, model)
+  const { recommendedArgs, method } = of({ type: 'dpo' })
+  assert.deepEqual(recommendedArgs, { learning_rate: 0.0005, batch_size: 4, gradient_accumulation_steps: 1 })
+  const doubled = of({ type: 'dpo', dpo: { hyperparameters: { learning_rate_multiplier: 2 } } })
+  assert.equal(doubled.finetuneArgs.learning_rate, 0.001)
+  const args = { ...documentedDefaults, ...recommendedArgs, lora_alpha: 64 }
+  assert.equal(shownMethod({ method, args }, model).dpo?.hyperparameters.learning_rate_multiplier, 1)
+  assert.equal(of({ type: 'kto' }).recommendedArgs.learning_rate, 0.0001)
 })
 
 test('the hyperparameters of every method stand for arguments', () => {

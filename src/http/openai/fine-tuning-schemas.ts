@@ -1,10 +1,6 @@
 import { z } from 'zod'
-import {
-  MethodRequest,
-  ResolvedHyperparameters,
-  sharedHyperparameters,
-  ShownMethod,
-} from '../../domain/training-method.ts'
+import { MethodRequest, sharedHyperparameters } from '../../domain/method-request.ts'
+import { ResolvedHyperparameters, ShownMethod } from '../../domain/training-method.ts'
 import { named } from '../kit/named-schemas.ts'
 import { queryInt, queryText } from '../kit/params.ts'
 import { shortened } from '../kit/problem.ts'

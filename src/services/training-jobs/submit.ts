@@ -5,20 +5,16 @@ import type { Grader } from '../../domain/grader.ts'
 import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import {
-  defaultLearningRate,
-  resolveTrainingArgs,
-  type FinetuneArgs,
-  type TrainingNote,
-} from '../../domain/training-args.ts'
-import { resolveMethod, type MethodRequest, type TrainingMethod } from '../../domain/training-method.ts'
+import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
+import type { MethodRequest } from '../../domain/method-request.ts'
+import { resolveMethod, type TrainingMethod } from '../../domain/training-method.ts'
 import type { TrackerRequest } from '../../domain/tracker.ts'
 import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import { requireChatTemplate } from '../completions/read-input.ts'
 import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
-import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
+import { acceptUpload, acceptWithinQuota, noRoomForJob, requireRoomForRollouts } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { resolveSources } from '../datasets/resolve-several.ts'
 import {
@@ -75,6 +71,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const asked = await resolveTraining(ctx, input)
   const fitting = fittingOf(ctx, input, asked)
   await requireFit(ctx, fitting, null)
+  if (asked.method?.task) await requireRoomForRollouts(ctx)
   await checkRowsOfRequest(ctx, input, asked.method)
   const upload = await findUpload(submission, asked.method)
   await requireFit(ctx, fitting, upload.sources ? upload.sources.map(uploadOf) : [upload])
@@ -96,7 +93,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   if (input.evaluation?.graders) await checkGraders(ctx, input.evaluation.graders)
   if (input.evaluation?.asChat) requireChatTemplate(entry, 'evaluation.as_chat')
   const trackers = trackersOf(ctx, input.integrations ?? [])
-  const { method: asked, finetuneArgs, recommendedArgs } = resolveMethod(input, defaultLearningRate(entry))
+  const { method: asked, finetuneArgs, recommendedArgs } = resolveMethod(input, entry)
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, { entry, sets: input.sets })
