@@ -9,9 +9,11 @@ import {
   type Columns,
   type DatasetReport,
 } from '../src/domain/dataset-report.ts'
+import { gpuCountOf } from '../src/domain/attempt-ledger.ts'
 import { sourcesOf, type NamedReport } from '../src/domain/data-sources.ts'
 import { storageFull } from '../src/domain/storage-full.ts'
 import { preparedFiles, type PreparedData, type TrainingJob } from '../src/domain/training-job.ts'
+import { fitProblem, longestRowIn } from '../src/domain/training-fit.ts'
 import { methodNameOf } from '../src/domain/training-method.ts'
 import { allExist } from './artifact-files.ts'
 import { columnsOfKey } from './columns-of-key.ts'
@@ -29,7 +31,7 @@ const rowsAreMissing =
 const badReportsCountMs = 3_600_000
 
 /** `owner`: the job whose folder holds the rows. `notes`: what the job's events say about its rows. */
-type Found = { prepared: PreparedData; owner: number; notes: Note[] }
+type Found = { prepared: PreparedData; owner: number; notes: Note[]; reports: readonly DatasetReport[] }
 type Note = { reason: 'fields_not_read' | 'rows_skipped'; message: string }
 
 export type PrepareRows = ReturnType<typeof createRowPreparation>
@@ -40,7 +42,7 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
 
   /**
    * Runs once per job: a resume trains on the same bytes. Missing rows are made again from the upload, if it is unchanged.
-   * @throws ApplicationFailure DatasetInvalid, WaitsForTurn
+   * @throws ApplicationFailure DatasetInvalid, DoesNotFit, WaitsForTurn
    */
   return async (job: TrainingJob, signal: AbortSignal): Promise<void> => {
     if (job.preparedData && (await isStored(job.preparedData))) return
@@ -52,6 +54,7 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     // A resume reads what the job has read, whatever the data set names by now.
     const columns = before ? columnsIn(before) : await currentColumns(job)
     const found = (await findShared(job, columns[0] ?? null)) ?? (await check(job, columns, signal))
+    requireFit(job.spec, found.reports)
     if (before && !isSame(before, found.prepared))
       throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
     const isKept = await database.transaction(async (tx) => {
@@ -93,8 +96,9 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     if (!prepared.learned) return null
     // Without the report nobody could tell the job which rows it leaves out.
     if (prepared.skipped && !(isSkipping && report)) return null
+    const reports = report ? [report] : []
     return (await isStored(shared.prepared))
-      ? { ...shared, notes: notesOf({ reports: report ? [report] : [], evaluation: null, isSkipping }) }
+      ? { ...shared, reports, notes: notesOf({ reports, evaluation: null, isSkipping }) }
       : null
   }
 
@@ -109,7 +113,7 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
       const { prepared, reports, evaluation } = await datasets.prepare(data, signal)
       for (const report of reports) await saveReport(job, report)
       const isSkipping = spec.skipBadRows ?? false
-      return { prepared, owner: jobId, notes: notesOf({ reports, evaluation, isSkipping }) }
+      return { prepared, owner: jobId, reports, notes: notesOf({ reports, evaluation, isSkipping }) }
     } catch (error) {
       if (!isInvalid(error)) throw error
       if (error.report) await saveReport(job, error.report)
@@ -123,6 +127,21 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     const source = spec.sources?.find(({ datasetId }) => datasetId === set)
     await database.datasets.saveReport(source?.versionId ?? datasetVersionId, report)
   }
+}
+
+/** The longest row is known now. @throws ApplicationFailure */
+function requireFit(
+  { shape, baseModel, args, method, gpus, nodes }: TrainingJob['spec'],
+  reports: readonly DatasetReport[],
+) {
+  const longestRow = shape ? longestRowIn(reports, baseModel.name) : null
+  if (!shape || longestRow === null) return
+  const entry = { ...baseModel, shape }
+  const problem = fitProblem(
+    { entry, args, method: method ?? null, gpuCount: gpuCountOf({ gpus, nodes, baseModel }) },
+    longestRow,
+  )
+  if (problem !== null) throw ApplicationFailure.nonRetryable(problem, 'DoesNotFit')
 }
 
 const columnsIn = ({ sources, columns }: PreparedData): (Columns | null)[] =>

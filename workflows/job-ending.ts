@@ -13,8 +13,8 @@ export function endingOf(decision: Exclude<Decision, Relaunch>, modelName: strin
 /** The end of a job whose data cannot be trained on. @returns null for other errors */
 export function dataError(error: unknown): JobEnding | null {
   const cause = causeOf(error)
-  if (cause?.type !== 'DatasetInvalid') return null
-  return { status: 'FAILED', reason: 'data_error', message: cause.message, modelName: null }
+  const reason = cause?.type === 'DatasetInvalid' ? 'data_error' : cause?.type === 'DoesNotFit' ? 'does_not_fit' : null
+  return reason && cause ? { status: 'FAILED', reason, message: cause.message, modelName: null } : null
 }
 
 /** The failure that an activity threw. */

@@ -60,6 +60,7 @@ const options = {
   preview: {
     says: 'show the first rows as tokens with what the job would learn of them, and start no job; a FILE is uploaded all the same',
   },
+  force: { says: "start a training that does not fit into the memory of the model's GPUs" },
   watch: { says: 'wait until the job has ended, with a progress bar' },
 } as const
 
@@ -171,7 +172,19 @@ function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>, grader
 
 /** The body without the data. */
 const settingsOf = (
-  { model, set, method, name, gpus, metadata = [], preview, 'dry-run': isDry, 'skip-bad-rows': skip, ...values }: Given,
+  {
+    model,
+    set,
+    method,
+    name,
+    gpus,
+    metadata = [],
+    preview,
+    'dry-run': isDry,
+    'skip-bad-rows': skip,
+    force,
+    ...values
+  }: Given,
   grader: unknown,
 ) => ({
   model_name: model,
@@ -183,6 +196,7 @@ const settingsOf = (
   ...(isDry && { dry_run: true }),
   ...(preview && { preview: true }),
   ...(skip && { skip_bad_rows: true }),
+  ...(force && { force: true }),
 })
 
 function evaluationOf({ graders, 'eval-rows': rows, 'eval-tokens': tokens }: Partial<Given>) {

@@ -93,6 +93,10 @@ export const ServiceEnvironment = z.object({
   ANNEAL_MAX_OPEN_EVALUATIONS: z.coerce.number().int().min(1).default(100),
   /** Rows times models of open evaluations; at least those of the largest evaluation. */
   ANNEAL_MAX_WAITING_EVALUATION_ANSWERS: z.coerce.number().int().min(16_000).default(100_000),
+  /** Tokens of models that judge the answers of an account's reinforcement jobs. */
+  ANNEAL_JUDGE_TOKENS_PER_DAY: z.coerce.number().int().min(1).max(1_000_000_000).default(100_000_000),
+  /** Bytes of committed rollouts of an account, from which on it may begin no reinforcement job. */
+  ANNEAL_MAX_ROLLOUT_BYTES: z.coerce.number().int().min(1).default(100_000_000_000),
   /** Merged exports that have not ended. */
   ANNEAL_MAX_OPEN_EXPORTS: z.coerce.number().int().min(1).default(8),
   /** The most bytes of one data set after decompression. */

@@ -1,6 +1,7 @@
 // One message of a row. OpenAI writes `role` and `content`, ShareGPT writes `from` and `value`.
 import type { ChatMessage } from '../domain/chat.ts'
 import { isAbsent, isObject, noteUnread, type RowProblem } from './row-fields.ts'
+import { quoted } from './shown-names.ts'
 import { readCalls, readWrittenCalls } from './tool-calls.ts'
 
 export type ReadMessage = { message: ChatMessage; isLearned: boolean; isMuted?: boolean }
@@ -45,7 +46,7 @@ export function readMessage(value: unknown, { list, index, open, unread }: Place
   // A call, a result and an answer that is not learned may say nothing.
   const mayBeLeftOut = role === 'assistant' || role === 'tool'
   const content = isCall || (mayBeLeftOut && isAbsent(value[field])) ? '' : text
-  const problem = isLearned && content === '' && calls.length === 0 ? 'is empty' : textProblem(content)
+  const problem = isLearned && content === '' && calls.length === 0 ? 'is empty' : textProblem(content, value[field])
   if (content === null || problem !== null) return { field: `${at}.${field}`, reason: problem ?? '' }
 
   open.push(...calls.map(({ id }) => id))
@@ -59,9 +60,16 @@ export function readMessage(value: unknown, { list, index, open, unread }: Place
   }
 }
 
-function textProblem(content: string | null): string | null {
-  if (content === null) return 'is not a string'
+function textProblem(content: string | null, given: unknown): string | null {
+  if (content === null) return otherPart(given) ?? 'is not a string'
   return content.includes('\0') ? 'contains a NUL character' : null
+}
+
+/** Names what a content holds beside text, such as an image. */
+function otherPart(given: unknown): string | null {
+  const types = Array.isArray(given) ? given.map((part: unknown) => (isObject(part) ? part['type'] : null)) : []
+  const other = types.find((type) => typeof type === 'string' && type !== 'text')
+  return typeof other === 'string' ? `has a part of the type ${quoted(other)}: only texts are learned` : null
 }
 
 const wordOf = (word: unknown) => (typeof word === 'string' ? word.toLowerCase() : '')

@@ -5,6 +5,7 @@ import type { ItemNeed } from '../domain/reward-task.ts'
 import { readMessages } from './conversation.ts'
 import type { DatasetRow } from './read-row.ts'
 import { isAbsent, isObject, type RowProblem } from './row-fields.ts'
+import { shown } from './shown-names.ts'
 import { readText } from './text-field.ts'
 import { readTools } from './tool-calls.ts'
 
@@ -74,6 +75,8 @@ function readChat(field: Field, given: unknown, unread: string[]): DatasetRow | 
     const advice = "This job's method is reinforcement; rows that end in an answer are for supervised"
     return { field: field.key, reason: `does not end in a message of the user. ${advice}` }
   }
+  if (last === 'user' && messages.at(-1)?.content === '')
+    return { field: field.key, reason: 'ends in an empty message of the user' }
   const offered = tools.length > 0 && { tools: tools.map(toolOnWire) }
   return { input: plainChat(messages), output: '', conversation: { messages, learned: [], ...offered } }
 }
@@ -82,15 +85,20 @@ function itemProblem(item: Fields, needs: readonly ItemNeed[]): RowProblem | nul
   const text = JSON.stringify(item)
   if (text.length > maxItemCharacters)
     return { field: 'item', reason: `has more than ${maxItemCharacters} characters of JSON beside the prompt` }
-  if (escapedNul.test(text)) return { field: 'item', reason: 'contains a NUL character' }
+  if (escapedNul.test(text)) return { field: nameWithNul(item), reason: 'contains a NUL character' }
   const missing = needs.find(({ name }) => !isThere(name, item))
   return missing ? { field: missing.name, reason: `is missing; the grader "${missing.grader}" reads it` } : null
 }
 
+function nameWithNul(item: Fields): string {
+  const name = Object.keys(item).find((each) => escapedNul.test(JSON.stringify(item[each])))
+  return name === undefined ? 'item' : `item.${shown(name)}`
+}
+
+/** Clients write null for a field that they leave out. */
 function isThere(name: string, item: Fields): boolean {
   try {
-    valueAt(name, { item })
-    return true
+    return valueAt(name, { item }) !== null
   } catch (error) {
     if (error instanceof MissingPart) return false
     throw error

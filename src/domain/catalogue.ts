@@ -1,4 +1,5 @@
 // The models that this installation serves, read from `models.json` and checked at start.
+import { offeredMethods, type MethodName } from './method-table.ts'
 import type { ModelShape } from './training-memory.ts'
 import { z } from 'zod'
 import { FinetuneArgs, type RecommendedArgs } from './training-args.ts'
@@ -74,8 +75,10 @@ const Entry = z.strictObject({
       replicas: z.int().min(1).max(1000).default(1),
     })
     .prefault({}),
-  /** Used for arguments that a request leaves out. */
-  recommendedArgs: FinetuneArgs.default({}),
+  /** Used for arguments that a request leaves out. Those of `methods` are used by a method before the others. */
+  recommendedArgs: FinetuneArgs.extend({
+    methods: z.partialRecord(z.enum(offeredMethods), z.strictObject(FinetuneArgs.shape)).optional(),
+  }).default({}),
 })
 
 const CatalogueFile = z.strictObject({ $comment: z.string().optional(), models: z.array(Entry).min(1) })
@@ -83,6 +86,8 @@ const CatalogueFile = z.strictObject({ $comment: z.string().optional(), models: 
 /** `shape`: where the files of the model are on this machine. */
 export type CatalogueEntry = Omit<z.infer<typeof Entry>, 'recommendedArgs'> & {
   recommendedArgs: RecommendedArgs
+  /** In place of the defaults of the methods. Absent without any. */
+  recommendedOfMethods?: Partial<Record<MethodName, RecommendedArgs>>
   shape?: ModelShape
 }
 /** What the files of a model say, where they are on this machine. */
@@ -104,7 +109,7 @@ export type Catalogue = {
 export function parseCatalogue(json: unknown, read: (entry: CatalogueEntry) => ModelFiles = () => ({})): Catalogue {
   const parsed = CatalogueFile.safeParse(json)
   if (!parsed.success) throw new Error(`The model catalogue is not valid: ${z.prettifyError(parsed.error)}`)
-  const entries = (parsed.data.models as CatalogueEntry[]).map((entry) => {
+  const entries = parsed.data.models.map(entryOf).map((entry) => {
     const found = entry.task === 'completion' ? read(entry) : { chatTemplate: false }
     return { ...found, ...entry }
   })
@@ -127,7 +132,8 @@ export function parseCatalogue(json: unknown, read: (entry: CatalogueEntry) => M
         `The model catalogue gives ${entry.name} the dtype int8, which only the engine transformers without a GPU has.`,
       )
     if (entry.engine === 'llama.cpp') checkLlamaCpp(entry)
-    const rank = entry.recommendedArgs.r_value ?? 0
+    const all = [entry.recommendedArgs, ...Object.values(entry.recommendedOfMethods ?? {})]
+    const rank = Math.max(...all.map(({ r_value: each }) => each ?? 0))
     if (rank > entry.maxRank)
       throw new Error(
         `The model catalogue recommends r_value ${rank} for ${entry.name}, above its maxRank of ${entry.maxRank}.`,
@@ -144,6 +150,11 @@ export function parseCatalogue(json: unknown, read: (entry: CatalogueEntry) => M
     defaultCompletionModel: firstOf('completion'),
     defaultEmbeddingModel: firstOf('embedding'),
   }
+}
+
+/** Null in an argument means none, so the cast holds. */
+function entryOf({ recommendedArgs: { methods, ...recommendedArgs }, ...entry }: z.infer<typeof Entry>) {
+  return { ...entry, recommendedArgs, ...(methods && { recommendedOfMethods: methods }) } as CatalogueEntry
 }
 
 /** llama.cpp has room for 256 rows, of which the model server uses three eighths for more rows than `maxBatch`. */

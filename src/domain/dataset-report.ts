@@ -33,7 +33,7 @@ export type Columns = { input: string | null; output: string }
 export type UnreadField = { field: string; rows: number; line: number }
 
 /** Counts the changes of how rows are read. Reports and prepared rows of another number are not used again. */
-export const rowReader = 5
+export const rowReader = 6
 
 export type DatasetReport = {
   /** `rowReader` of the release that made the report. */

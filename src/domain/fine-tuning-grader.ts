@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { FormulaError, parseFormula } from './formula.ts'
 import type { Reward } from './item-grader.ts'
 import { sourcesProblem } from './python-grader.ts'
+import { withoutPrototype } from './without-prototype.ts'
 import {
   graderOf,
   LabelModel,
@@ -31,13 +32,14 @@ const SingleGrader = z.discriminatedUnion('type', singles, unknownType(known.sli
 const MultiGrader = z.strictObject({
   type: z.literal('multi').describe('Combines the rewards of other graders'),
   name: z.string().min(1).max(64).default('multi').describe('The name of the grader'),
-  graders: z
-    .record(GraderKey, SingleGrader)
-    .refine((graders) => Object.keys(graders).length > 0, { error: 'must hold at least one grader' })
-    .refine((graders) => Object.keys(graders).length <= maxGraders, {
-      error: `must hold at most ${maxGraders} graders`,
-    })
-    .describe('The graders, by the names that the formula uses'),
+  graders: withoutPrototype(
+    z
+      .record(GraderKey, SingleGrader)
+      .refine((graders) => Object.keys(graders).length > 0, { error: 'must hold at least one grader' })
+      .refine((graders) => Object.keys(graders).length <= maxGraders, {
+        error: `must hold at most ${maxGraders} graders`,
+      }),
+  ).describe('The graders, by the names that the formula uses'),
   calculate_output: z
     .string()
     .min(1)

@@ -24,6 +24,29 @@ const ofMany = new Set(['min', 'max'])
 const maxDepth = 100
 const token = /\s*(?:((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|([-+*/^(),]))/y
 
+/** Scores of graders that a formula is tried with. */
+const tried = [0, 1, 0.5, 0.25, 0.75, 2, -1, 10, 100, -100, 1000]
+const trials = 256
+
+/**
+ * @param more scores that some graders have, such as the bounds of their ranges
+ * @returns a phrase that says why the formula combines nothing; null for a good one
+ * @throws FormulaError as `parseFormula`
+ */
+export function uselessFormula(text: string, names: readonly string[], more: readonly number[]): string | null {
+  const formula = parseFormula(text, names)
+  if (!tokensOf(text).some((token) => names.includes(token))) return 'names none of its graders'
+  const scores = [...tried, ...more]
+  // Equal scores first, then scores that differ, from a fixed sequence.
+  let state = 1
+  const next = () => scores[(state = (state * 48_271) % 2_147_483_647) % scores.length] ?? 0
+  for (let trial = 0; trial < scores.length + trials; trial++) {
+    const values = names.map((name): [string, number] => [name, scores[trial] ?? next()])
+    if (formula(Object.fromEntries(values)) !== null) return null
+  }
+  return 'gives no number, whatever its graders score'
+}
+
 /**
  * Reads numbers, names, `+ - * / ^`, brackets and functions.
  * @param names those that a formula may use

@@ -6,6 +6,8 @@ export type Knob = {
   isOpenAi?: boolean
   /** Whether the trainer needs no value of it. */
   isForService?: boolean
+  /** The losses that read it; absent where all of them do. */
+  lossTypes?: readonly string[]
 } & (
   | { default: number; minimum: number; maximum: number; isWhole?: boolean }
   /** `otherwise`: why there is no other choice. */

@@ -53,23 +53,28 @@ export const trainingMethods = {
         maximum: 0.5,
         description:
           'The share of pairs whose answers are thought to be swapped: cDPO with sigmoid, Robust DPO with robust',
+        lossTypes: ['sigmoid', 'robust', 'sigmoid_norm', 'simpo'],
       },
       sft_weight: {
         default: 0,
         minimum: 0,
         maximum: 100,
-        description: 'How much the supervised loss of the chosen answer is added (RPO)',
+        description:
+          'How much the supervised loss of the chosen answer is added (RPO); orpo has a supervised part already',
+        lossTypes: ['sigmoid', 'ipo', 'hinge', 'robust', 'sigmoid_norm', 'apo_zero', 'simpo'],
       },
       simpo_gamma: {
         default: 0.5,
         minimum: 0,
         maximum: 100,
         description: 'The margin that SimPO asks for between the two answers',
+        lossTypes: ['simpo'],
       },
       reference: {
         default: 'start',
         choices: ['start', 'none'],
         description: 'The model that the trained one is compared with: the one that the job began with, or none',
+        lossTypes: ['sigmoid', 'ipo', 'hinge', 'robust', 'sigmoid_norm', 'apo_zero'],
       },
     },
     defaultsByLossType: {
@@ -149,7 +154,10 @@ export const trainingMethods = {
         choices: ['grpo', 'dapo', 'dr_grpo', 'bnpo', 'gspo', 'cispo'],
         description: 'How answers and tokens are weighed, by its name in TRL',
       },
-      epsilon: clip(0.2, 'this far below 1'),
+      epsilon: {
+        ...clip(0.2, 'this far below 1'),
+        lossTypes: ['grpo', 'dapo', 'dr_grpo', 'bnpo', 'gspo'],
+      },
       epsilon_high: clip(0.28, 'this far above 1; with cispo up to this value'),
       kl_coefficient: {
         ...{ default: 0, minimum: 0, maximum: 10 },

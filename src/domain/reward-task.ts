@@ -1,6 +1,7 @@
 // What a reinforcement job asks of its answers: the grader that rewards them, and the form that they have.
 import { z } from 'zod'
 import { FineTuningGrader, rewardOf } from './fine-tuning-grader.ts'
+import { FormulaError, uselessFormula } from './formula.ts'
 import { templatesOf } from './item-grader.ts'
 import { referencesIn } from './item-template.ts'
 
@@ -13,11 +14,30 @@ const ResponseFormat = z.looseObject({
     .describe('Always text: answers are sampled as free text'),
 })
 
+type Multi = Extract<FineTuningGrader, { type: 'multi' }>
+
+/** A reward that is the same for every answer, or never a number, teaches nothing. */
+function uselessReward({ calculate_output: formula, graders }: Multi): string | null {
+  const bounds = Object.values(graders).flatMap((each) => (each.type === 'score_model' ? (each.range ?? []) : []))
+  const middles = bounds.length > 0 ? [(Math.min(...bounds) + Math.max(...bounds)) / 2] : []
+  try {
+    return uselessFormula(formula, Object.keys(graders), [...bounds, ...middles])
+  } catch (error) {
+    // The grader's own schema tells what the formula's text has wrong.
+    if (error instanceof FormulaError) return null
+    throw error
+  }
+}
+
 /** Parts of `method.reinforcement` beside its hyperparameters. */
 export const rewardFields = {
   grader: FineTuningGrader.refine((grader) => JSON.stringify(grader).length <= maxGraderLength, {
     error: `must not be longer than ${maxGraderLength} characters as JSON`,
   })
+    .superRefine((grader, context) => {
+      const message = grader.type === 'multi' ? uselessReward(grader) : null
+      if (message !== null) context.addIssue({ code: 'custom', path: ['calculate_output'], message })
+    })
     .nullish()
     .describe('What the answers are rewarded by. Required'),
   response_format: ResponseFormat.nullish().describe('The form that sampled answers have'),

@@ -2,7 +2,7 @@
 // from transformers. A note tells what has no effect here.
 import { z } from 'zod'
 import { ignored, notesOnNames } from './argument-names.ts'
-import { trainingMethods } from './method-table.ts'
+import { offeredMethods, trainingMethods } from './method-table.ts'
 import { documentedDefaults, EarlyStopping, FinetuneArgs, schedules, type TrainingNote } from './training-args.ts'
 
 /** `early_stopping: true` means these settings. */
@@ -18,11 +18,11 @@ const { shape } = FinetuneArgs
 /** An argument that may be null or absent hides its description. */
 const descriptionOf = (name: 'early_stopping' | 'packing') => shape[name].unwrap().unwrap().description
 
-/** Together's `train_on_inputs` is a hyperparameter here. */
-export const namesOfMethod = {
-  field: 'method.supervised.hyperparameters',
-  names: Object.keys(trainingMethods.supervised.hyperparameters),
-}
+/** Together's `train_on_inputs` is a hyperparameter here, and so are many arguments of other programs. */
+export const namesOfMethods = offeredMethods.map((type) => ({
+  field: `method.${type}.hyperparameters`,
+  names: Object.keys(trainingMethods[type].hyperparameters),
+}))
 
 /** transformers also takes a share of all steps. */
 const steps = z
@@ -81,7 +81,7 @@ export const SentFinetuneArgs = z.preprocess(withoutOddForms, SentArgs).transfor
   }
   const told = [scheduled, save, validate, optim].flatMap(({ note }) => note ?? [])
   if (keep === 'last' && loadsBest) told.push(ignored('load_best_model_at_end has no effect, because keep is "last".'))
-  const named = notesOnNames('finetune_args', sent, Object.keys(SentArgs.shape), [namesOfMethod])
+  const named = notesOnNames('finetune_args', sent, Object.keys(SentArgs.shape), namesOfMethods)
   return { args, notes: [...told, ...named, ...stopped.notes] }
 })
 

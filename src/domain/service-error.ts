@@ -4,6 +4,7 @@ export type InputIssue = { path: string; message: string }
 
 export type ServiceErrorCode =
   | 'invalid_input'
+  | 'does_not_fit'
   | 'invalid_token'
   | 'not_found'
   | 'model_not_found'

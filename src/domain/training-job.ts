@@ -11,6 +11,7 @@ import type { TrackerRequest } from './tracker.ts'
 import { notesWithoutHeldOut, type TrainingArgs } from './training-args.ts'
 import type { MethodName } from './method-table.ts'
 import type { RowCounts } from './row-tokens.ts'
+import type { ModelShape } from './training-memory.ts'
 import type { TrainingMethod } from './training-method.ts'
 import { isResumable, type AttemptPhase, type TrainingJobStatus } from './training-job-status.ts'
 
@@ -30,6 +31,8 @@ export type TrainingSpec = {
   evaluationKey: string | null
   /** How the model is trained; absent for the method supervised. */
   method?: TrainingMethod
+  /** Of a model whose GPU memory is known, unless the request forces the job: the check of the rows compares them. */
+  shape?: ModelShape
   /** Bad training rows are left out. A bad row fails the job when absent. */
   skipBadRows?: true
   /** How the model is evaluated; absent fields have their defaults. */
@@ -183,32 +186,6 @@ export type Attempt = {
   endedAt: Date | null
   fencedAt: Date | null
   releasedAt: Date | null
-}
-
-/**
- * `loss` is per target token of this step; times are in seconds; `flops` is cumulative. The fields of a validation are
- * present at the steps after which one was made, means over the target tokens of `valid_rows` held-out rows.
- */
-export type TrainingStep = {
-  step: number
-  loss: number
-  learning_rate: number
-  epoch: number
-  iter_time: number
-  flops: number
-  remaining_time: number
-  /** Trained on since the first step. */
-  tokens?: number | undefined
-  /** Before the clipping. */
-  grad_norm?: number | undefined
-  tokens_per_second?: number | undefined
-  /** The share of the step's target tokens that the model predicts right. */
-  token_accuracy?: number | undefined
-  valid_loss?: number | undefined
-  valid_token_accuracy?: number | undefined
-  valid_rows?: number | undefined
-  /** Figures that only some methods of training have, by their names in TRL. */
-  series?: Record<string, number> | undefined
 }
 
 /** Every object of the prepared rows. */

@@ -1,8 +1,9 @@
-// The method of a request, of a job, and as answers show it.
+// The method of a job, and as answers show it.
 import { z } from 'zod'
-import type { Knob, MethodTable } from './method-knobs.ts'
+import type { MethodTable } from './method-knobs.ts'
+import { isGiven, type MethodRequest, type SharedHyperparameters } from './method-request.ts'
 import { answersPerPrompt, offeredMethods, trainingMethods, type MethodName } from './method-table.ts'
-import { rewardFields, type RewardTask } from './reward-task.ts'
+import type { RewardTask } from './reward-task.ts'
 import { invalidInput } from './service-error.ts'
 import { defaultLearningRate, type FinetuneArgs, type RecommendedArgs, type TrainingArgs } from './training-args.ts'
 
@@ -28,88 +29,15 @@ const hyperparametersOf = ({ method }: { method?: TrainingMethod | null | undefi
 export const methodNameOf = ({ method }: { method?: TrainingMethod | null | undefined }): MethodName =>
   method?.type ?? 'supervised'
 
-const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
-  z.union([z.literal('auto'), schema], { error: `must be "auto" or ${what}` }).nullish()
-
-/** The hyperparameters that every method has, as OpenAI names them. */
-export const sharedHyperparameters = {
-  n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
-    'Passes over the training rows',
-  ),
-  batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
-    'Rows of one optimizer step',
-  ),
-  learning_rate_multiplier: orAuto(z.number().positive().max(1000), 'a number above 0, at most 1000').describe(
-    'Multiplies the default learning rate of the model',
-  ),
-}
-type Shared = z.output<z.ZodObject<typeof sharedHyperparameters>>
-
-function knobSchema(knob: Knob): z.ZodType {
-  const { description } = knob
-  if ('choices' in knob) {
-    const { choices, otherwise } = knob
-    const range = otherwise === undefined ? `one of ${choices.join(', ')}` : `${choices.join(', ')}: ${otherwise}`
-    return orAuto(z.enum(choices), range).describe(description)
-  }
-  if (!('minimum' in knob)) return orAuto(z.boolean(), 'true or false').describe(description)
-  const { minimum, maximum } = knob
-  const isWhole = 'argument' in knob || knob.isWhole
-  const range = `a ${isWhole ? 'whole number' : 'number'} from ${minimum} to ${maximum}`
-  const error = `must be "auto" or ${range}`
-  const number = isWhole ? z.int({ error }) : z.number({ error })
-  return orAuto(number.min(minimum, error).max(maximum, error), range).describe(description)
+type OfModel = {
+  recommendedArgs: RecommendedArgs
+  recommendedOfMethods?: Partial<Record<MethodName, RecommendedArgs>>
 }
 
-function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
-  const knobs = Object.entries((tables[name] as MethodTable).hyperparameters)
-  const known = Object.fromEntries(knobs.map(([knob, described]) => [knob, knobSchema(described)]))
-  const hyperparameters = z
-    .object({ ...sharedHyperparameters, ...known })
-    .catchall(z.unknown())
-    .superRefine((sent, context) => {
-      for (const key of Object.keys(sent))
-        if (!(key in known) && !(key in sharedHyperparameters))
-          context.addIssue({ code: 'custom', path: [key], message: notOfMethod(key, name), input: sent })
-    })
-  return z
-    .strictObject({
-      ...fields,
-      hyperparameters: hyperparameters.nullish().describe('Absent ones, and "auto", have the defaults'),
-    })
-    .nullish()
-    .describe(`The arguments of the method ${name}`)
-}
-
-function notOfMethod(knob: string, name: string) {
-  const owners = offeredMethods.filter((each) => knob in (tables[each] as MethodTable).hyperparameters)
-  return owners.length > 0
-    ? `is a hyperparameter of ${owners.join(' and ')}, not of ${name}`
-    : `is not a hyperparameter of ${name}`
-}
-
-/** The `method` of a request, in OpenAI's shape. */
-export const MethodRequest = z
-  .strictObject({
-    type: z
-      .enum(offeredMethods, { error: `must be ${offeredMethods.join(', ')}: no other method is offered` })
-      .describe('supervised when absent'),
-    supervised: methodSchema('supervised', {}),
-    dpo: methodSchema('dpo', {}),
-    kto: methodSchema('kto', {}),
-    reinforcement: methodSchema('reinforcement', rewardFields),
-  })
-  .superRefine((sent, context) => {
-    for (const name of offeredMethods)
-      if (name !== sent.type && sent[name])
-        context.addIssue({
-          code: 'custom',
-          path: [name],
-          message: `is not read, because method.type is ${sent.type}`,
-          input: sent,
-        })
-  })
-export type MethodRequest = z.output<typeof MethodRequest>
+/** The learning rate of a request that names none. */
+const rateOf = (model: OfModel, type: MethodName): number =>
+  model.recommendedOfMethods?.[type]?.learning_rate ??
+  defaultLearningRate(model) * (tables[type] as MethodTable).rateFactor
 
 type Asked = {
   method?: MethodRequest | null | undefined
@@ -118,22 +46,20 @@ type Asked = {
 
 /**
  * The method of a job, and its training arguments: hyperparameters that every method has stand for arguments.
- * @param learningRate that of the model
  * @returns also the defaults of the method, in place of those of the model
  * @throws ServiceError invalid_input where a hyperparameter and its argument differ
  */
 export function resolveMethod(
   { method, finetuneArgs }: Asked,
-  learningRate: number,
+  model: OfModel,
 ): { method: TrainingMethod | null; finetuneArgs: FinetuneArgs; recommendedArgs: RecommendedArgs } {
   const type = method?.type ?? 'supervised'
   const sent: Record<string, unknown> = method?.[type]?.hyperparameters ?? {}
-  const given = Object.fromEntries(
-    Object.entries(sent).filter(([, value]) => value !== 'auto' && (value ?? null) !== null),
-  ) as Record<string, number | string | boolean>
-  const { defaultsByLossType, batchSize, rateFactor } = tables[type] as MethodTable
-  const ofMethod = { learning_rate: learningRate * rateFactor }
-  const args = argumentsOf(given, { type, finetuneArgs, learningRate: ofMethod.learning_rate })
+  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => isGiven(value))) as Hyperparameters
+  const { defaultsByLossType, batchSize } = tables[type] as MethodTable
+  const ofModel = model.recommendedOfMethods?.[type] ?? {}
+  const rate = { learning_rate: rateOf(model, type) }
+  const args = argumentsOf(given, { type, finetuneArgs, learningRate: rate.learning_rate })
   const defaults = defaultsOf(type)
   const lossType = String(given['loss_type'] ?? defaults['loss_type'])
   const own = Object.fromEntries(Object.entries(given).filter(([name]) => name in defaults))
@@ -146,11 +72,14 @@ export function resolveMethod(
   const found = { type, hyperparameters, given: Object.keys(given) }
   // So the hash of such a job is that of earlier releases.
   const isUsual = Object.entries(defaults).every(([name, value]) => hyperparameters[name] === value)
-  if (type === 'supervised') return { method: isUsual ? null : found, finetuneArgs: args, recommendedArgs: {} }
+  const ofMethod =
+    type === 'supervised'
+      ? {}
+      : { ...rate, ...(batchSize && { batch_size: batchSize, gradient_accumulation_steps: 1 }) }
   return {
-    method: found,
+    method: type === 'supervised' && isUsual ? null : found,
     finetuneArgs: args,
-    recommendedArgs: { ...ofMethod, ...(batchSize && { batch_size: batchSize, gradient_accumulation_steps: 1 }) },
+    recommendedArgs: { ...ofMethod, ...ofModel },
   }
 }
 
@@ -163,7 +92,7 @@ const defaultsOf = (type: MethodName): Hyperparameters =>
   )
 
 function argumentsOf(
-  sent: Shared & { eval_interval?: unknown },
+  sent: SharedHyperparameters & { eval_interval?: unknown },
   { type, finetuneArgs, learningRate }: { type: MethodName; finetuneArgs: FinetuneArgs; learningRate: number },
 ): FinetuneArgs {
   const { n_epochs: epochs, batch_size: rows, learning_rate_multiplier: multiplier, eval_interval: interval } = sent
@@ -228,19 +157,16 @@ export type ShownMethod = z.output<typeof ShownMethod>
 const rounded = (value: number) => Number(value.toPrecision(12))
 
 type OfJob = { method?: TrainingMethod | null | undefined; args: TrainingArgs }
-/** Absent if the model has left the catalogue. */
-type OfModel = { recommendedArgs: RecommendedArgs } | undefined
 
-/** The arguments of a job as the hyperparameters that every method has. */
+/** The arguments of a job as the hyperparameters that every method has. @param model undefined once it has left the catalogue */
 export function resolvedHyperparameters(
   { method, args }: OfJob,
-  model: OfModel,
+  model: OfModel | undefined,
 ): z.output<typeof ResolvedHyperparameters> {
-  const { rateFactor } = tables[methodNameOf({ method })] as MethodTable
   return {
     n_epochs: args.num_train_epochs ?? 'auto',
     batch_size: args.batch_size * args.gradient_accumulation_steps,
-    learning_rate_multiplier: model ? rounded(args.learning_rate / (defaultLearningRate(model) * rateFactor)) : 'auto',
+    learning_rate_multiplier: model ? rounded(args.learning_rate / rateOf(model, methodNameOf({ method }))) : 'auto',
   }
 }
 
@@ -258,7 +184,7 @@ export function samplesPerPrompt({ samples_per_prompt: asked, compute_multiplier
   return Math.min(most, Math.max(least, Math.round(Number(asked) * Number(times))))
 }
 
-export function shownMethod(job: OfJob, model: OfModel): ShownMethod {
+export function shownMethod(job: OfJob, model: OfModel | undefined): ShownMethod {
   const type = methodNameOf(job)
   const ofArguments = type === 'reinforcement' && { eval_interval: job.args.eval_steps ?? 'auto' }
   const hyperparameters = { ...resolvedHyperparameters(job, model), ...ofArguments, ...hyperparametersOf(job) }

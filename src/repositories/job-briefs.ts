@@ -65,7 +65,10 @@ const scan = (cursor: string) => `
     found as (
       select id, created_at from scanned
       where ($4::text[] is null or status = any($4)) and ($5::text is null or base_model = $5)
-        and ($6::text is null or dataset_id = $6) and ($7::text is null or api_key_id = $7)
+        and ($6::text is null or dataset_id = $6 or id in (
+          select id from training_jobs where account_id = $1::uuid and spec->'sources' is not null
+            and spec->'sources' @> jsonb_build_array(jsonb_build_object('datasetId', $6::text))))
+        and ($7::text is null or api_key_id = $7)
         and ($10::text is null or strpos(lower(concat_ws(' ', id, custom_model_name, model_name, dataset_id, base_model,
           (select file_name from dataset_versions where id = scanned.dataset_version_id))), $10) > 0)
       order by created_at desc, id desc limit $3::int)

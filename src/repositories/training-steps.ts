@@ -1,4 +1,4 @@
-import type { TrainingStep } from '../domain/training-job.ts'
+import type { TrainingStep } from '../domain/training-step.ts'
 import type { Connection } from './connection.ts'
 import { metricOf, type MetricRow } from './job-details.ts'
 import { keysetPages } from './keyset-pages.ts'

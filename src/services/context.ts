@@ -44,6 +44,8 @@ type ServiceSettings = {
   maxOpenEvaluations: number
   /** Rows times models of open evaluations. */
   maxWaitingEvaluationAnswers: number
+  /** Of committed rollouts, from which on an account may begin no reinforcement job. */
+  maxRolloutBytes: number
   /** Merged exports that have not ended. */
   maxOpenExports: number
   /** Rows under one id. */

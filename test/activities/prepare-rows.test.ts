@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { createRowPreparation, type PrepareDependencies } from '../../activities/prepare-rows.ts'
 import type { DataOfJob } from '../../src/datasets/prepare-data.ts'
 import { rowReader } from '../../src/domain/dataset-report.ts'
+import { documentedDefaults } from '../../src/domain/training-args.ts'
 import type { PreparedData, TrainingJob } from '../../src/domain/training-job.ts'
 
 type World = {
@@ -16,11 +17,20 @@ type World = {
   /** The rows that a job with skip_bad_rows leaves out. */
   badRowCount?: number
   learned?: PreparedData['learned'] | null
+  tokenLength?: object
 }
 
 /** A store and tables in memory with jobs of one account on one upload. */
 function world(given: World = {}) {
-  const { prepare, storedBytes = 99, reader = rowReader, unreadFields = [], badRowCount = 0, learned } = given
+  const {
+    prepare,
+    storedBytes = 99,
+    reader = rowReader,
+    unreadFields = [],
+    badRowCount = 0,
+    learned,
+    tokenLength,
+  } = given
   let { report = null } = given
   const kept = new Map<number, PreparedData>()
   const stored = new Map([['upload', { etag: 'e', sizeBytes: 9 }]])
@@ -36,7 +46,16 @@ function world(given: World = {}) {
   }
   const badRowGroups =
     badRowCount > 0 ? [{ field: 'output', reason: 'is empty', rowCount: badRowCount, lines: [3] }] : []
-  const found = { etag: 'e', reader, rowCount: 9, badRowCount, badRowGroups, unreadRest: null, unreadFields }
+  const found = {
+    etag: 'e',
+    reader,
+    rowCount: 9,
+    badRowCount,
+    badRowGroups,
+    unreadRest: null,
+    unreadFields,
+    tokenLength,
+  }
   const saved: [versionId: string, report: object][] = []
   const notes: [jobId: number, message: string][] = []
   const jobEvents = {
@@ -230,4 +249,23 @@ test('a job on several data sets keeps the report on each with its version, name
     '1 of 9 rows is bad and left out: a, line 3: output: is empty.',
     '1 of 9 rows is bad and left out: b, line 3: output: is empty.',
   ])
+})
+
+test('a job whose longest row does not fit into the memory of its GPU ends before it takes one', async () => {
+  const { run, kept } = world({ tokenLength: { tokenizer: 'llama-8b', input: { max: 8000 }, output: { max: 192 } } })
+  const shape = {
+    ...{ hiddenSize: 4096, layers: 32, intermediateSize: 14_336, queryWidth: 4096, keyWidth: 1024 },
+    ...{ vocabularySize: 128_256, sharesEmbeddings: false },
+  }
+  const baseModel = { name: 'llama-8b', contextLength: 8192, resources: { gpuCount: 1, gpuMemoryGiB: 24 } }
+  const args = { ...documentedDefaults, max_length: 8192 }
+  const spec = { dataKey: 'upload', evaluationKey: null, baseModel, args, gpus: null, nodes: 1 }
+  await assert.rejects(run(1, { spec: { ...spec, shape } }), {
+    type: 'DoesNotFit',
+    message: /^This training needs about 50 GiB .* Set max_length to 1024\./,
+  })
+  assert.equal(kept.size, 0)
+  // A forced job has no shape.
+  await run(2, { spec })
+  assert.equal(kept.size, 1)
 })

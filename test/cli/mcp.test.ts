@@ -94,3 +94,17 @@ test('a short answer is whole', () => {
   const value = { a: [1, 'two', null], b: { c: true } }
   assert.deepEqual(JSON.parse(answerText(value)), value)
 })
+
+test('trains by a method in the shape of the service', async () => {
+  const hyperparameters = { beta: 0.2 }
+  await assistant.refusal('train', {
+    model: 'm',
+    dataset_id: 'd',
+    method: { type: 'dpo', hyperparameters },
+    force: true,
+  })
+  assert.deepEqual(bodies.at(-1), {
+    ...{ model_name: 'm', dataset_id: 'd', force: true },
+    method: { type: 'dpo', dpo: { hyperparameters } },
+  })
+})

@@ -189,7 +189,11 @@ const bad: [object, string, string][] = [
   [{ messages: [assistant('alone')] }, 'messages', 'has no assistant message to train on'],
   [{ messages: [user('a'), 7] }, 'messages[1]', 'is not a message'],
   [{ messages: [user(7)] }, 'messages[0].content', 'is not a string'],
-  [{ messages: [user([{ type: 'image_url' }])] }, 'messages[0].content', 'is not a string'],
+  [
+    { messages: [user([{ type: 'image_url' }])] },
+    'messages[0].content',
+    'has a part of the type "image_url": only texts are learned',
+  ],
   [{ messages: [user('a\0')] }, 'messages[0].content', 'contains a NUL character'],
   [{ messages: [user('a'), assistant('')] }, 'messages[1].content', 'is empty'],
   [{ messages: [user('a'), assistant('b', { weight: 2 })] }, 'messages[1].weight', 'is neither 0 nor 1'],

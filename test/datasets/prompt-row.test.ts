@@ -45,7 +45,7 @@ const forSupervised = "This job's method is reinforcement; such rows are for sup
 const refused: [row: unknown, field: string, reason: string][] = [
   ['Who?', 'row', 'is not an object such as {"prompt": "..."}'],
   [{ prompt: 'Who?' }, 'item.answer', 'is missing; the grader "right" reads it'],
-  [{ prompt: 'Who?', answer: 'a\0' }, 'item', 'contains a NUL character'],
+  [{ prompt: 'Who?', answer: 'a\0' }, 'item.answer', 'contains a NUL character'],
   [{ prompt: 'Who?', answer: 'x'.repeat(65_536) }, 'item', 'has more than 65536 characters of JSON beside the prompt'],
   [{ input: 'Who?', output: 'Me' }, 'prompt', `is missing. ${forSupervised}`],
   [{ chosen: 'a', rejected: 'b' }, 'prompt', "is missing. This job's method is reinforcement; such rows are for dpo"],

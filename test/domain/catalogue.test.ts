@@ -32,3 +32,17 @@ test('8-bit weights are for our own engine on a CPU', () => {
   for (const changes of [{ engine: 'vllm' }, { resources: { gpuCount: 1 } }])
     assert.throws(() => parse({ dtype: 'int8', ...changes }), /dtype int8/)
 })
+
+test('arguments of single methods are kept apart from those of all, and checked', () => {
+  const { defaultCompletionModel } = parse({
+    recommendedArgs: { r_value: 8, methods: { dpo: { learning_rate: 0.0005, batch_size: 4 } } },
+  })
+  assert.deepEqual(defaultCompletionModel.recommendedArgs, { r_value: 8 })
+  assert.deepEqual(defaultCompletionModel.recommendedOfMethods, { dpo: { learning_rate: 0.0005, batch_size: 4 } })
+  for (const [methods, says] of [
+    [{ ppo: {} }, /ppo/],
+    [{ dpo: { learning_rat: 1 } }, /learning_rat/],
+    [{ dpo: { r_value: 128 } }, /r_value 128/],
+  ] as const)
+    assert.throws(() => parse({ recommendedArgs: { methods } }), says)
+})

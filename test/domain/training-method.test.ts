@@ -3,16 +3,16 @@ import { test } from 'node:test'
 import {
   defaultedHyperparameters,
   methodForTrainer,
-  MethodRequest,
   resolveMethod,
   samplesPerPrompt,
   shownMethod,
 } from '../../src/domain/training-method.ts'
+import { MethodRequest } from '../../src/domain/method-request.ts'
 import { FineTuningGrader } from '../../src/domain/fine-tuning-grader.ts'
 import { documentedDefaults, type TrainingArgs } from '../../src/domain/training-args.ts'
 
 const resolve = (sent: unknown, finetuneArgs = {}) =>
-  resolveMethod({ method: MethodRequest.parse(sent), finetuneArgs }, 0.001)
+  resolveMethod({ method: MethodRequest.parse(sent), finetuneArgs }, { recommendedArgs: { learning_rate: 0.001 } })
 
 test('absent hyperparameters have the defaults of the method and of its loss', () => {
   const { method, recommendedArgs } = resolve({
@@ -24,6 +24,21 @@ test('absent hyperparameters have the defaults of the method and of its loss', (
   })
   assert.deepEqual(method.given, ['loss_type'])
   assert.deepEqual(recommendedArgs, { learning_rate: 0.0001, batch_size: 16, gradient_accumulation_steps: 1 })
+})
+
+test('arguments that a model recommends for a method replace the defaults of the method', () => {
+  const model = {
+    recommendedArgs: { learning_rate: 0.001, r_value: 8 },
+    recommendedOfMethods: { dpo: { learning_rate: 0.0005, batch_size: 4 } },
+  }
+  const of = (sent: object) => resolveMethod({ method: MethodRequest.parse(sent), finetuneArgs: {} }, model)
+  const { recommendedArgs, method } = of({ type: 'dpo' })
+  assert.deepEqual(recommendedArgs, { learning_rate: 0.0005, batch_size: 4, gradient_accumulation_steps: 1 })
+  const doubled = of({ type: 'dpo', dpo: { hyperparameters: { learning_rate_multiplier: 2 } } })
+  assert.equal(doubled.finetuneArgs.learning_rate, 0.001)
+  const args = { ...documentedDefaults, ...recommendedArgs, lora_alpha: 64 }
+  assert.equal(shownMethod({ method, args }, model).dpo?.hyperparameters.learning_rate_multiplier, 1)
+  assert.equal(of({ type: 'kto' }).recommendedArgs.learning_rate, 0.0001)
 })
 
 test('the hyperparameters of every method stand for arguments', () => {
@@ -80,13 +95,60 @@ const refused: [sent: object, path: string, message: RegExp][] = [
   ],
 ]
 
-for (const [sent, path, message] of refused)
+const ofLoss = (type: 'dpo' | 'reinforcement', hyperparameters: object) => ({ type, [type]: { hyperparameters } })
+const unread: typeof refused = [
+  [ofLoss('dpo', { simpo_gamma: 1 }), 'simpo_gamma', /^is read with loss_type simpo, not with sigmoid$/],
+  [ofLoss('dpo', { loss_type: 'hinge', label_smoothing: 0.1 }), 'label_smoothing', /robust.*, not with hinge$/],
+  [ofLoss('dpo', { loss_type: 'orpo', sft_weight: 2 }), 'sft_weight', /, not with orpo$/],
+  [ofLoss('dpo', { loss_type: 'simpo', reference: 'start' }), 'reference', /, not with simpo$/],
+  [ofLoss('reinforcement', { loss_type: 'cispo', epsilon: 0.1 }), 'epsilon', /, not with cispo$/],
+]
+
+const refusedToo: typeof refused = [
+  ...unread.map(([sent, knob, message]): (typeof refused)[number] => [
+    sent,
+    `${(sent as { type: string }).type}.hyperparameters.${knob}`,
+    message,
+  ]),
+  ...['__proto__', 'constructor'].map((name): (typeof refused)[number] => [
+    { type: 'dpo', dpo: { hyperparameters: JSON.parse(`{"${name}": 1}`) as object } },
+    `dpo.hyperparameters.${name}`,
+    /^is not a (known parameter|hyperparameter of dpo)$/,
+  ]),
+  [ofLoss('dpo', { learning_rate_multiplier: 1e-320 }), 'dpo.hyperparameters.learning_rate_multiplier', /from 1e-12/],
+]
+
+for (const [sent, path, message] of [...refused, ...refusedToo])
   test(`refuses ${JSON.stringify(sent)}`, () => {
     const { error } = MethodRequest.safeParse(sent)
     const issue = error?.issues[0]
     assert.equal(issue?.path.join('.'), path)
     assert.match(issue.message, message)
   })
+
+test('a loss takes the default of a hyperparameter that it does not read', () => {
+  for (const sent of [
+    ofLoss('dpo', { simpo_gamma: 0.5, label_smoothing: 'auto', reference: 'start' }),
+    ofLoss('dpo', { loss_type: 'orpo', sft_weight: 0, reference: 'none', label_smoothing: 0 }),
+    ofLoss('reinforcement', { loss_type: 'cispo', epsilon: 0.2, epsilon_high: 4 }),
+  ])
+    assert.equal(MethodRequest.safeParse(sent).error, undefined)
+})
+
+test('refuses a formula that names no grader, or that never gives a number', () => {
+  const problemOf = (formula: string) =>
+    MethodRequest.safeParse({
+      type: 'reinforcement',
+      reinforcement: { grader: { ...grader, calculate_output: formula } },
+    }).error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`)[0]
+  const at = 'reinforcement.grader.calculate_output'
+  for (const formula of ['1', '0.5 + 2']) assert.equal(problemOf(formula), `${at} names none of its graders`)
+  for (const formula of ['right / 0', 'log(right - right)', '1 / (right - right)', 'sqrt(0 - 1) * right'])
+    assert.equal(problemOf(formula), `${at} gives no number, whatever its graders score`)
+  for (const formula of ['right', '1 / right', 'log(right - 2)', 'log(0 - right)', '2 * right ^ 0.5'])
+    assert.equal(problemOf(formula), undefined)
+  assert.match(problemOf('wrong') ?? '', /names "wrong", which is none of its graders$/)
+})
 
 test('a job shows its method with the arguments as hyperparameters', () => {
   const args = { ...documentedDefaults, learning_rate: 0.0003, num_train_epochs: 2, batch_size: 8 }

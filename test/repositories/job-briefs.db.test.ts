@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { JobBriefFilter } from '../../src/repositories/job-briefs.ts'
+import type { TrainingSpec } from '../../src/domain/training-job.ts'
 import type { Repositories } from '../../src/repositories/database.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { openDatabase } from '../support/sandbox.ts'
@@ -24,8 +25,9 @@ suite('the rows of a list of jobs', () => {
       const [accountId, other] = [await anAccount(tx), await anAccount(tx)]
       await openJob(tx, other)
       const jobs = []
-      for (const name of ['Shop bot', null, 'shop two'])
-        jobs.push(await openJob(tx, accountId, undefined, undefined, name))
+      const mixed = { sources: [{ datasetId: 'first' }, { datasetId: 'mixed' }] } as unknown as TrainingSpec
+      for (const [name, spec] of [['Shop bot'], [null], ['shop two', mixed]] as const)
+        jobs.push(await openJob(tx, accountId, spec, undefined, name))
       const [first, second, third] = jobs.map(({ id }) => id)
       const find = async (filter: JobBriefFilter, limit = 10, after: number | null = null) =>
         tx.jobBriefs.find(accountId, { limit, after, filter })
@@ -35,6 +37,7 @@ suite('the rows of a list of jobs', () => {
       assert.deepEqual(await ids({ text: 'SHOP' }), [first, third])
       assert.deepEqual(await ids({ text: 'shop t' }), [third])
       assert.deepEqual(await ids({ datasetId: jobs[1]?.datasetId }), [second])
+      assert.deepEqual(await ids({ datasetId: 'mixed' }), [third])
       assert.deepEqual(await ids({ baseModel: 'n' }), [])
       assert.deepEqual(await ids({ keyId: 'none', statuses: ['CREATED'] }), [first, second, third])
       assert.deepEqual(await ids({ statuses: ['FAILED', 'QUEUED'] }), [])

@@ -205,6 +205,7 @@ suite('retention', () => {
         await commit('checkpoint', 10)
         const rollouts = []
         for (const step of [1, 9, 10, 11]) rollouts.push(await commit('rollouts', step))
+        assert.equal(await tx.artifacts.rolloutBytes(accountId), status === 'COMPLETED' ? 4 : 8)
         await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
         const phases = ['LOADING DATA', 'TRAINING MODEL', 'SAVING MODEL', 'EVALUATING MODEL'] as const
         const old = async (dayMs: number) => (await tx.retention.oldRollouts(dayMs, 100_000)).map(({ id }) => id)

@@ -1,4 +1,5 @@
 // Tools that bring data, train, and follow a job.
+import { offeredMethods } from '../../domain/method-table.ts'
 import { CommandError } from '../command-error.ts'
 import type { Client } from '../remote/client.ts'
 import type { Answer } from '../remote/operations.ts'
@@ -46,6 +47,20 @@ const training = {
     .record(z.string(), z.unknown())
     .optional()
     .describe("finetune_args such as max_steps, num_train_epochs, learning_rate, batch_size; default: the model's"),
+  method: z
+    .object({
+      type: z.enum(offeredMethods),
+      hyperparameters: z.record(z.string(), z.unknown()).optional(),
+      grader: z.record(z.string(), z.unknown()).optional().describe('For reinforcement, which needs one'),
+    })
+    .optional()
+    .describe(
+      'supervised when absent. dpo: pairs of a better and a worse answer. kto: judged answers. reinforcement: prompts, whose answers the grader rewards. Hyperparameters such as beta, loss_type, samples_per_prompt',
+    ),
+  force: z
+    .boolean()
+    .optional()
+    .describe("true starts a training that does not fit into the memory of the model's GPUs"),
   eval_dataset_id: z.string().optional().describe('A data set to evaluate on; default: some rows are set aside'),
   graders: z.array(z.string()).min(1).optional().describe('Such as exact_match, f1, includes, numeric, chrf'),
   gpus: z.int().min(1).optional(),
@@ -54,15 +69,19 @@ const training = {
 }
 type Training = z.output<z.ZodObject<typeof training>>
 
-const bodyOf = ({ model, dataset_id, name, arguments: args, graders, gpus, ...same }: Training) => ({
+const bodyOf = ({ model, dataset_id, name, arguments: args, method, graders, gpus, ...same }: Training) => ({
   model_name: model,
   dataset_id,
   custom_model_name: name,
   finetune_args: args,
   ...same,
+  ...(method && { method: methodOf(method) }),
   ...(graders && { evaluation: { graders } }),
   ...(gpus !== undefined && { gpu_config: { gpus } }),
 })
+
+/** In OpenAI's shape, in which the name of the method stands twice. */
+const methodOf = ({ type, ...its }: NonNullable<Training['method']>) => ({ type, [type]: its })
 
 const dryRun = defineTool({
   name: 'dry_run',

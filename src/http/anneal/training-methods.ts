@@ -31,6 +31,11 @@ const TrainingMethods = named(
                   .record(z.string(), Value)
                   .optional()
                   .describe('Other defaults of some losses; absent where there are none'),
+                loss_types: z
+                  .array(z.string())
+                  .readonly()
+                  .optional()
+                  .describe('The losses that read it: others take its default only. Absent where all read it'),
                 openai: z.boolean().describe('Whether OpenAI has this hyperparameter'),
                 description: z.string().describe('What it does'),
               }),
@@ -54,6 +59,7 @@ const methods = offeredMethods.map((type) => {
       name,
       ...boundsOf(knob),
       ...otherDefaults(name, defaultsByLossType),
+      ...(knob.lossTypes && { loss_types: knob.lossTypes }),
       openai: knob.isOpenAi ?? false,
       description: knob.description,
     })),

@@ -30,6 +30,7 @@ export type Problem = z.infer<typeof Problem>
 
 const statuses = {
   invalid_input: 400,
+  does_not_fit: 400,
   invalid_token: 401,
   not_found: 404,
   model_not_found: 404,

@@ -41,6 +41,7 @@ export const trainRoutes = [
         evaluationRows: await evaluationRowsOf(ctx, rows['eval_data'], body.eval_dataset_id),
         evaluation: body.evaluation ? evaluationOf(body.evaluation) : undefined,
         skipBadRows: body.skip_bad_rows ?? false,
+        isForced: body.force ?? false,
         ...argsOf({ body, query }),
         method: body.method,
         gpuConfig: gpusOf(body),

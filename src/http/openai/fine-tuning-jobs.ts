@@ -48,7 +48,9 @@ export const fineTuningJobRoutes = [
       const { jobId } = await orFirstAnswer(ctx, idempotency, async () => {
         const integrations = integrationsOf(body.integrations, { headers, isSecure })
         const input = { ...(await submissionOf(ctx, body)), integrations }
-        return translateErrors({ dataset_id: 'training_file' }, () => submitTrainingJob({ ctx, input, idempotency }))
+        return translateErrors({ dataset_id: 'training_file', finetune_args: 'method' }, () =>
+          submitTrainingJob({ ctx, input, idempotency }),
+        )
       })
       return jobOf(ctx, await findTrainingJob(ctx, jobId))
     },
@@ -124,6 +126,7 @@ async function submissionOf(ctx: Ctx, body: z.output<typeof FineTuningRequest>) 
     evaluationRows: validation ? rowsOf(validation) : undefined,
     finetuneArgs: { seed: body.seed ?? undefined },
     method: methodOf(body),
+    isForced: body.force ?? false,
     gpuConfig: {},
     isPublic: false,
     customModelName: body.suffix ?? null,

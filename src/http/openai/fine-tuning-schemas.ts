@@ -1,10 +1,6 @@
 import { z } from 'zod'
-import {
-  MethodRequest,
-  ResolvedHyperparameters,
-  sharedHyperparameters,
-  ShownMethod,
-} from '../../domain/training-method.ts'
+import { MethodRequest, sharedHyperparameters } from '../../domain/method-request.ts'
+import { ResolvedHyperparameters, ShownMethod } from '../../domain/training-method.ts'
 import { named } from '../kit/named-schemas.ts'
 import { queryInt, queryText } from '../kit/params.ts'
 import { shortened } from '../kit/problem.ts'
@@ -33,6 +29,10 @@ export const FineTuningRequest = named(
       .max(2 ** 31 - 1)
       .nullish()
       .describe('Decides the order of rows and all other chance. Default 42'),
+    force: z
+      .boolean()
+      .nullish()
+      .describe("Not of OpenAI: true starts a training that does not fit into the memory of the model's GPUs"),
     metadata: Metadata.nullish().describe('Up to 16 pairs that the job keeps'),
     integrations: Integrations.nullish().describe(
       'Trackers that the series, arguments and scores of the job are sent to',

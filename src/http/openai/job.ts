@@ -1,5 +1,6 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
-import { resolvedHyperparameters, shownMethod, type MethodRequest } from '../../domain/training-method.ts'
+import type { MethodRequest } from '../../domain/method-request.ts'
+import { resolvedHyperparameters, shownMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
 import { fineTunedName } from '../../domain/model-reference.ts'

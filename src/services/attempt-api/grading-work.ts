@@ -11,8 +11,10 @@ import type { Scoring } from '../../grading/score.ts'
 import type { Log } from '../../log.ts'
 import { createTurns } from '../../turns.ts'
 import type { ModelCtx } from '../context.ts'
+import type { Limits } from '../limits/limits.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
 import { resolveModel } from '../models/resolve.ts'
+import { withinJudgeTokens } from './judge-tokens.ts'
 import { wouldFailAgain } from '../training-jobs/score-evaluation.ts'
 
 /** Samples of one account that may be at its graders at once, in one process. */
@@ -35,7 +37,7 @@ export type SampleToGrade = SamplePlace & {
 }
 
 export type StepToGrade = {
-  ctx: ModelCtx & { deps: { grading: Grading; log: Pick<Log, 'error'> } }
+  ctx: ModelCtx & { deps: { grading: Grading; limits: Pick<Limits, 'judgeTokens'>; log: Pick<Log, 'error'> } }
   stepOfJob: { jobId: number; split: RolloutSplit; step: number }
   baseModel: string
   reward: Reward
@@ -130,7 +132,7 @@ async function gradesOf(step: StepToGrade, samples: readonly SampleToGrade[]): P
   const { accountId, deps } = ctx
   const embed: Scoring['embed'] = (texts, signal) =>
     createEmbeddings({ ctx, input: { modelName: null, texts }, signal })
-  const scoring = { accountId, grading: deps.grading, ask, embed }
+  const scoring = { accountId, grading: deps.grading, ask: withinJudgeTokens({ ...deps, accountId }, ask), embed }
   for (let tries = 1; ; tries++) {
     const signal = AbortSignal.timeout(judgeLimitMs)
     try {

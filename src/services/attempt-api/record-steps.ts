@@ -1,4 +1,4 @@
-import type { TrainingStep } from '../../domain/training-job.ts'
+import type { TrainingStep } from '../../domain/training-step.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
 

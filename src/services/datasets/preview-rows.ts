@@ -4,7 +4,7 @@ import { chatOptionsOf, systemMessageOf } from '../../domain/learned.ts'
 import type { MethodName } from '../../domain/method-table.ts'
 import type { TokenizedRow } from '../../domain/row-tokens.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { defaultLearningRate, resolveTrainingArgs } from '../../domain/training-args.ts'
+import { resolveTrainingArgs } from '../../domain/training-args.ts'
 import { resolveMethod } from '../../domain/training-method.ts'
 import type { DatasetVersion } from '../../repositories/datasets.ts'
 import type { Ctx } from '../context.ts'
@@ -76,6 +76,7 @@ function trainingOf(entry: CatalogueEntry, type: MethodName, { trainOn, maxLengt
     throw invalidInput('train_on', `train_on is a hyperparameter of supervised, and these rows are read for ${type}.`)
   const hyperparameters = trainOn === undefined ? {} : { train_on: trainOn }
   const asked = { method: { type, [type]: { hyperparameters } }, finetuneArgs: { max_length: maxLength } }
-  const { method, finetuneArgs } = resolveMethod(asked, defaultLearningRate(entry))
-  return { entry, method, args: resolveTrainingArgs(finetuneArgs, entry).args }
+  const { method, finetuneArgs, recommendedArgs } = resolveMethod(asked, entry)
+  const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
+  return { entry, method, args: resolveTrainingArgs(finetuneArgs, recommended).args }
 }

@@ -83,9 +83,20 @@ export async function pinJudges<T extends { type: string; model?: string }>(
   const pinned: T[] = []
   for (const [index, grader] of graders.entries()) {
     const { model } = grader
-    pinned.push(model === undefined ? grader : { ...grader, model: await completionModel(ctx, model, pathOf(index)) })
+    pinned.push(model === undefined ? grader : { ...grader, model: await judgeNamed(ctx, model, pathOf(index)) })
   }
   return pinned
+}
+
+/** @throws ServiceError model_not_found, invalid_input, both with the place of the name */
+async function judgeNamed(ctx: Ctx, name: string, path: string): Promise<string> {
+  try {
+    return await completionModel(ctx, name, path)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'model_not_found' && error.issues.length === 0)
+      throw new ServiceError(error.code, error.message, { issues: [{ path, message: error.message }] })
+    throw error
+  }
 }
 
 /** Exact in a transaction that holds the account. @throws ServiceError quota_exceeded */

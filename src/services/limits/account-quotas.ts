@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/service-error.ts'
-import { databaseFull, storageFull } from '../../domain/storage-full.ts'
+import { databaseFull, rolloutsFull, storageFull } from '../../domain/storage-full.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import type { Collection } from '../../repositories/stored-rows.ts'
@@ -64,6 +64,12 @@ export async function requireRoomForData({ deps: { settings, database }, account
   if (storedBytes < settings.maxStoredBytes) return
   if (key !== undefined && (await database.idempotencyKeys.find({ accountId, key }))) return
   throw noRoomForData(settings.maxStoredBytes)
+}
+
+/** Call it before a reinforcement job. Jobs that run go on. @throws ServiceError quota_exceeded */
+export async function requireRoomForRollouts({ deps: { settings, database }, accountId }: Ctx) {
+  if ((await database.artifacts.rolloutBytes(accountId)) >= settings.maxRolloutBytes)
+    throw new ServiceError('quota_exceeded', rolloutsFull(settings.maxRolloutBytes), { retryAfterSeconds })
 }
 
 /** Call it in a transaction that holds the account and counts the copy. @throws ServiceError quota_exceeded */

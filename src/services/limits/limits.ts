@@ -9,7 +9,11 @@ type LimitSettings = {
   /** Of one key in one api process. */
   concurrentRequests: number
   failedAuthenticationsPerMinute: number
+  /** Of one account. */
+  judgeTokensPerDay: number
 }
+
+const secondsOfDay = 86_400
 
 export type Limits = ReturnType<typeof createLimits>
 
@@ -19,6 +23,11 @@ export function createLimits({ store, settings, log }: { store: RateLimits; sett
     keyPrefix: 'failed-authentications',
     points: settings.failedAuthenticationsPerMinute,
     seconds: 60,
+  })
+  const judged = store.limiter({
+    keyPrefix: 'judge-tokens',
+    points: settings.judgeTokensPerDay,
+    seconds: secondsOfDay,
   })
   const running = new Map<string, number>()
 
@@ -53,6 +62,21 @@ export function createLimits({ store, settings, log }: { store: RateLimits; sett
         const { msBeforeNext } = refusal as { msBeforeNext: number }
         throw limited('This address has sent too many invalid API keys.', msBeforeNext)
       }
+    },
+
+    /** Tokens of models that judge the answers of an account's reinforcement jobs. A day begins with its first token. */
+    judgeTokens: {
+      perDay: settings.judgeTokensPerDay,
+
+      async usedBy(accountId: string): Promise<{ used: number; untilMs: number }> {
+        const found = await judged.get(accountId)
+        return { used: found?.consumedPoints ?? 0, untilMs: Math.max(0, found?.msBeforeNext ?? 0) }
+      },
+
+      /** Counts beyond the limit, too. */
+      async count(accountId: string, tokens: number) {
+        if (tokens > 0) await judged.penalty(accountId, tokens)
+      },
     },
 
     async close() {

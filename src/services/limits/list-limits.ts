@@ -16,7 +16,7 @@ type Quota = {
 
 /** The quotas of the account, and what is used of each. */
 export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Promise<Quota[]> {
-  const { settings, database } = deps
+  const { settings, database, limits } = deps
   const [openJobs, storedBytes, rowBytes, batches, evaluations, fullestId, liveKeys, webhooks, sessions, responses] =
     await Promise.all([
       database.accounts.countOpenJobs(accountId),
@@ -30,6 +30,10 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
       database.consoleSessions.count(accountId),
       database.storedResponses.keptOf(accountId),
     ])
+  const [rolloutBytes, judged] = await Promise.all([
+    database.artifacts.rolloutBytes(accountId),
+    limits.judgeTokens.usedBy(accountId),
+  ])
   const { maxWaitingBatchItems, maxOpenEvaluations, maxWaitingEvaluationAnswers } = settings
   return [
     refusing('open_jobs', 'Open training jobs', settings.maxOpenJobs, openJobs),
@@ -55,6 +59,8 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
       maxSamplesAtGraders,
       samplesAtGraders(accountId),
     ),
+    refusing('rollout_bytes', 'Storage of rollouts of reinforcement jobs', settings.maxRolloutBytes, rolloutBytes),
+    refusing('judge_tokens', 'Tokens of judges of reinforcement jobs, a day', limits.judgeTokens.perDay, judged.used),
     refusing('rows_under_one_id', 'Rows stored under one id, where most are', settings.maxStoredRows, fullestId),
     refusing('live_keys', 'Valid API keys', settings.maxLiveKeys, liveKeys),
     refusing('webhooks', 'Webhooks', maxEndpoints, webhooks.length),

@@ -1,13 +1,23 @@
 // Bounds on what a reinforcement job samples in a step: its parts may each be large, their product may not.
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import type { TrainingArgs } from '../../domain/training-args.ts'
+import { answersPerPrompt } from '../../domain/method-table.ts'
+import type { TrainingArgs, TrainingNote } from '../../domain/training-args.ts'
 import { samplesPerPrompt, type TrainingMethod } from '../../domain/training-method.ts'
 
 const at = (name: string) => `method.reinforcement.hyperparameters.${name}`
 /** A step is one file and one list of grades. */
 const mostAnswers = 16_384
 const mostTokens = 2 ** 26
+
+/** Tells that the bounds have changed what was asked for. */
+export function notesOnAnswers({ hyperparameters }: TrainingMethod): TrainingNote[] {
+  const { samples_per_prompt: asked, compute_multiplier: times } = hyperparameters
+  const [product, samples] = [Math.round(Number(asked) * Number(times)), samplesPerPrompt(hyperparameters)]
+  if (product === samples) return []
+  const message = `samples_per_prompt ${asked} times compute_multiplier ${times} makes ${product} answers to a prompt. The job samples ${samples}, because ${answersPerPrompt.least} to ${answersPerPrompt.most} are allowed.`
+  return [{ code: 'samples_bounded', message }]
+}
 
 /** @throws ServiceError invalid_input */
 export function requireBoundedSampling(

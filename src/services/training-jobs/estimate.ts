@@ -9,12 +9,12 @@ import { totalSteps } from '../../domain/training-steps.ts'
 import { itemNeedsOf } from '../../domain/reward-task.ts'
 import { plannedSampling, type PlannedSampling } from '../../domain/planned-sampling.ts'
 import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
+import { estimateMemory, type MemoryEstimate } from '../../domain/training-fit.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
 import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
 import { rowsLeft } from '../datasets/resolve.ts'
 import { requireRoomNow } from '../limits/account-quotas.ts'
-import { estimateMemory, type MemoryEstimate } from './estimate-memory.ts'
 import { askedGpus, resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastJobs = 20

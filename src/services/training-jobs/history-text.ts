@@ -1,5 +1,5 @@
 // The loss history of a job as JSON text. Clients poll it, and it only grows, so each look reads and encodes the new steps only.
-import type { TrainingStep } from '../../domain/training-job.ts'
+import type { TrainingStep } from '../../domain/training-step.ts'
 import type { Database } from '../../repositories/database.ts'
 import type { NewSteps, SeenSteps } from '../../repositories/training-steps.ts'
 

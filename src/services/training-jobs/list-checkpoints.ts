@@ -1,6 +1,7 @@
 import { checkpointDisplayName, jobDisplayName } from '../../domain/display-name.ts'
 import { checkpointName } from '../../domain/model-reference.ts'
-import type { Artifact, TrainingJob, TrainingStep } from '../../domain/training-job.ts'
+import type { Artifact, TrainingJob } from '../../domain/training-job.ts'
+import type { TrainingStep } from '../../domain/training-step.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from './get.ts'
 

@@ -6,25 +6,29 @@ import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { resolveSharding } from '../../domain/base-sharding.ts'
-import {
-  defaultLearningRate,
-  resolveTrainingArgs,
-  type FinetuneArgs,
-  type TrainingNote,
-} from '../../domain/training-args.ts'
-import { resolveMethod, type MethodRequest, type TrainingMethod } from '../../domain/training-method.ts'
+import { resolveTrainingArgs, type FinetuneArgs, type TrainingNote } from '../../domain/training-args.ts'
+import type { MethodRequest } from '../../domain/method-request.ts'
+import { resolveMethod, type TrainingMethod } from '../../domain/training-method.ts'
 import type { TrackerRequest } from '../../domain/tracker.ts'
 import type { EvaluationSettings, TrainingSpec } from '../../domain/training-job.ts'
 import type { Acceptance, AcceptanceRequest } from '../../repositories/job-acceptance.ts'
 import { requireChatTemplate } from '../completions/read-input.ts'
 import type { Ctx } from '../context.ts'
 import { keyIsTaken, orFirstAnswer, requireFreeKey, type Idempotency } from '../idempotency.ts'
-import { acceptUpload, acceptWithinQuota, noRoomForJob } from '../limits/account-quotas.ts'
+import { acceptUpload, acceptWithinQuota, noRoomForJob, requireRoomForRollouts } from '../limits/account-quotas.ts'
 import type { ReceivedRows } from '../datasets/ingest-rows.ts'
 import { resolveSources } from '../datasets/resolve-several.ts'
-import { nothingUploaded, placeOf, resolveDataset, rowsLeft, type DatasetReference } from '../datasets/resolve.ts'
+import {
+  findReferenced,
+  nothingUploaded,
+  placeOf,
+  resolveDataset,
+  rowsLeft,
+  type DatasetReference,
+} from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
-import { requireBoundedSampling } from './bounded-sampling.ts'
+import { notesOnAnswers, requireBoundedSampling } from './bounded-sampling.ts'
+import { isFitKnown, requireFit } from './require-fit.ts'
 import { checkFirstRows, resolveTask } from './reward-task.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
@@ -33,6 +37,8 @@ export type SubmitTrainingJobInput = DatasetReference & {
   /** Evaluation rows from the request's body. */
   evaluationRows?: ReceivedRows | undefined
   evaluation?: EvaluationSettings | undefined
+  /** Start a training that does not fit into the memory of the model's GPUs. */
+  isForced?: boolean | undefined
   /** Train on the good rows and leave the bad ones out. */
   skipBadRows?: boolean | undefined
   finetuneArgs: FinetuneArgs
@@ -56,7 +62,7 @@ type Submission = { ctx: Ctx; input: SubmitTrainingJobInput; idempotency: Idempo
 
 /**
  * Accepts a job: one row and its start message, committed together.
- * @throws ServiceError model_not_found, invalid_input, quota_exceeded, idempotency_mismatch
+ * @throws ServiceError model_not_found, invalid_input, does_not_fit, quota_exceeded, idempotency_mismatch
  */
 export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrainingJob> =>
   orFirstAnswer(submission.ctx, submission.idempotency, () => submit(submission))
@@ -64,7 +70,12 @@ export const submitTrainingJob = (submission: Submission): Promise<SubmittedTrai
 async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const { ctx, input } = submission
   const asked = await resolveTraining(ctx, input)
+  const fitting = fittingOf(ctx, input, asked)
+  await requireFit(ctx, fitting, null)
+  if (asked.method?.task) await requireRoomForRollouts(ctx)
+  await checkRowsOfRequest(ctx, input, asked.method)
   const upload = await findUpload(submission, asked.method)
+  await requireFit(ctx, fitting, upload.sources ? upload.sources.map(uploadOf) : [upload])
   const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
   const resolved = { ...asked, notes: [...asked.notes, ...left] }
   if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, upload.uploadKey)
@@ -83,7 +94,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   if (input.evaluation?.graders) await checkGraders(ctx, input.evaluation.graders)
   if (input.evaluation?.asChat) requireChatTemplate(entry, 'evaluation.as_chat')
   const trackers = trackersOf(ctx, input.integrations ?? [])
-  const { method: asked, finetuneArgs, recommendedArgs } = resolveMethod(input, defaultLearningRate(entry))
+  const { method: asked, finetuneArgs, recommendedArgs } = resolveMethod(input, entry)
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, { entry, sets: input.sets })
@@ -92,6 +103,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const told = [
     ...(input.notes ?? []),
     ...notes,
+    ...(asked?.type === 'reinforcement' ? notesOnAnswers(asked) : []),
     ...gpuNotes(ctx, input.gpuConfig),
     ...nameNotes(ctx, input.customModelName),
   ]
@@ -112,6 +124,21 @@ type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
   method: TrainingMethod | null
 } & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean; sources?: DataSource[] }
+
+const uploadOf = ({ versionId: id, dataKey: uploadKey }: DataSource) => ({ id, uploadKey })
+
+const fittingOf = (
+  { deps }: Ctx,
+  { gpuConfig, isForced = false }: SubmitTrainingJobInput,
+  { entry, args, method }: Resolved,
+) => ({ entry, args, method, isForced, gpus: askedGpus(deps.settings, gpuConfig), nodes: gpuConfig.nodes ?? 1 })
+
+/** A data set is made of the rows of a request only when graders can read them. @throws ServiceError invalid_input */
+async function checkRowsOfRequest(ctx: Ctx, input: SubmitTrainingJobInput, method: TrainingMethod | null) {
+  if (!method?.task || !input.rows) return
+  const { storedCollection, version } = await findReferenced(ctx, input)
+  if (storedCollection === null && version === null) await checkFirstRows(ctx, method.task, input.rows.key)
+}
 
 /** A location names its upload without a query: the acceptance then looks for the row, unless rows are read before it. */
 async function findUpload({ ctx, input, idempotency }: Submission, method: TrainingMethod | null): Promise<Upload> {
@@ -169,16 +196,20 @@ async function answerTo(
 }
 
 function newJob(
-  { accountId, apiKeyId, deps }: Ctx,
-  { gpuConfig, customModelName, isPublic, metadata, evaluationRows, evaluation, skipBadRows }: SubmitTrainingJobInput,
-  { entry, startFrom, trackers, method, args, givenArgs, notes }: Resolved,
+  ctx: Ctx,
+  input: SubmitTrainingJobInput,
+  resolved: Resolved,
   { uploadKey, sources }: Upload,
 ): AcceptanceRequest['job'] {
-  const { settings } = deps
-  const { resumeLimit } = settings
+  const { accountId, apiKeyId, deps } = ctx
+  const { customModelName, isPublic, metadata, evaluationRows, evaluation, skipBadRows } = input
+  const { entry, startFrom, trackers, method, args, givenArgs, notes } = resolved
+  const { resumeLimit } = deps.settings
+  const fitting = fittingOf(ctx, input, resolved)
   const asked = {
-    gpus: askedGpus(settings, gpuConfig),
-    nodes: gpuConfig.nodes ?? 1,
+    gpus: fitting.gpus,
+    nodes: fitting.nodes,
+    ...(isFitKnown(fitting) && entry.shape && { shape: entry.shape }),
     ...(metadata && { metadata }),
     ...(evaluation && { evaluation }),
     ...(method && { method }),

@@ -7,6 +7,7 @@ const plain = { headers: {} }
 
 const expected: Record<ServiceErrorCode, number> = {
   invalid_input: 400,
+  does_not_fit: 400,
   invalid_token: 401,
   not_found: 404,
   model_not_found: 404,

@@ -45,7 +45,7 @@ function judge(verdict: Verdict) {
       const body =
         typeof found === 'string'
           ? { error: { message: found } }
-          : { choices: [{ message: { content: JSON.stringify({ verdict: found }) } }] }
+          : { choices: [{ message: { content: JSON.stringify({ verdict: found }) } }], usage: { total_tokens: 60 } }
       return `${JSON.stringify({ custom_id, response: { status_code: typeof found === 'string' ? 400 : 200, body } })}\n`
     })
     return Promise.resolve({ values: answers.join(''), errors: '' })
@@ -58,7 +58,7 @@ suite('grades of samples', () => {
   const sandbox = createSandbox(database)
   const grading = createGrading()
 
-  async function aStep(tx: Repositories, grader: unknown = right) {
+  async function aStep(tx: Repositories, grader: unknown = right, judgeTokensPerDay = 100_000) {
     const accountId = await anAccount(tx)
     const task = { grader: FineTuningGrader.parse(grader) }
     const hyperparameters = { num_iterations: 2, samples_per_prompt: 8, compute_multiplier: 2 }
@@ -68,7 +68,7 @@ suite('grades of samples', () => {
     const file = { key: 'k', sizeBytes: 1, sha256: 'a'.repeat(64), rowCount: 1 }
     const prepared = { train: file, evaluation: { ...file, split: 'train' as const }, sourceEtag: 'e', reader: 1 }
     await tx.trainingJobs.setPreparedData(await tx.trainingJobs.get(jobId), prepared)
-    let sampledTokens = 0
+    let [sampledTokens, judgeTokens] = [0, 0]
     const tokenHash = sha256(randomUUID())
     const position = { jobId, number: 1 }
     const named = { id: randomUUID(), runName: `ft-${jobId}-a1`, tokenHash }
@@ -88,6 +88,13 @@ suite('grades of samples', () => {
       grading,
       catalogue: { find: () => ({ name: 'm' }) },
       log: { error: () => undefined },
+      limits: {
+        judgeTokens: {
+          perDay: judgeTokensPerDay,
+          usedBy: () => Promise.resolve({ used: judgeTokens, untilMs: 7_200_000 }),
+          count: async (_account: string, tokens: number) => void (judgeTokens += tokens),
+        },
+      },
       usage: { add: (_key: object, { completionTokens = 0 }) => void (sampledTokens += completionTokens) },
     }
     const pod = contextOf<PodCtx>({ deps, tokenHash })
@@ -104,6 +111,21 @@ suite('grades of samples', () => {
       gradeSamplesOfStep({ pod, input: { step, split: 'train', samples }, askOf })
     return { jobId, position, claim, commit, grade, sampledTokens: () => sampledTokens }
   }
+
+  test('samples wait once the judges of the account have used their tokens of the day', () =>
+    sandbox(async (tx) => {
+      const { commit, grade } = await aStep(tx, both, 100)
+      await commit(1, 'samples.jsonl')
+      const { asked, askOf } = judge(() => 1)
+      for (const row of [0, 1]) assert.deepEqual((await grade([sample(row)], askOf)).waiting, [])
+      const { waiting, waitingFor } = await grade([sample(2)], askOf)
+      assert.deepEqual(waiting, [{ row: 2, index: 0 }])
+      assert.equal(
+        waitingFor,
+        "This account's judges have used 120 tokens, and may use 100 a day. Grading goes on in 2 hours.",
+      )
+      assert.equal(asked.length, 2)
+    }))
 
   test('scores what an answer lacks as 0, and what its item lacks not at all', () =>
     sandbox(async (tx) => {

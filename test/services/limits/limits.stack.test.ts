@@ -22,7 +22,10 @@ const settings = {
   requests: { perSecond: 50, burst: 20 },
   concurrentRequests: 3,
   failedAuthenticationsPerMinute: 5,
+  judgeTokensPerDay: 100,
 }
+
+type Judged = ReturnType<typeof createLimits>['judgeTokens']
 
 suite('limits', async () => {
   const { databaseUrl } = connection()
@@ -62,6 +65,20 @@ suite('limits', async () => {
     limits.beginRequest(other)()
     ends[0]?.()
     limits.beginRequest(key)()
+  })
+
+  test('processes share the tokens that the judges of an account have used, also those beyond the limit', async () => {
+    const [one, other] = [0, 1].map(() => {
+      const limits = createLimits({ store: connectRateLimits(databaseUrl), settings, log })
+      after(() => limits.close())
+      return limits.judgeTokens
+    }) as [Judged, Judged]
+    const accountId = randomUUID()
+    assert.deepEqual(await one.usedBy(accountId), { used: 0, untilMs: 0 })
+    for (const judged of [one, other, one]) await judged.count(accountId, 60)
+    const { used, untilMs } = await other.usedBy(accountId)
+    assert.equal(used, 180)
+    assert.ok(untilMs > 0 && untilMs <= 86_400_000)
   })
 
   test('two processes together grant the rate, and each its burst once', async () => {

@@ -5,7 +5,7 @@ import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
 import type { ServiceError } from '../../../src/domain/service-error.ts'
 import { documentedDefaults } from '../../../src/domain/training-args.ts'
 import { totalSteps } from '../../../src/domain/training-steps.ts'
-import { requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
+import { notesOnAnswers, requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
 
 const entry = { name: 'tiny', contextLength: 1024 } as CatalogueEntry
 const check = (hyperparameters: Record<string, number>, batch = 8, sets?: unknown[]) => {
@@ -28,6 +28,18 @@ test('too many answers, too long ones, too many tokens and several sets are refu
   assert.throws(() => check({}, 10_000), refused(at('batch_size')))
   assert.throws(() => check({ max_completion_tokens: 2000 }), refused(at('max_completion_tokens')))
   assert.throws(() => check({}, 8, [{}, {}]), refused('datasets'))
+})
+
+test('a bounded number of answers to a prompt is told', () => {
+  const told = (asked: number, times: number) =>
+    notesOnAnswers({
+      ...{ type: 'reinforcement', given: [] },
+      hyperparameters: { samples_per_prompt: asked, compute_multiplier: times },
+    }).map(({ message }) => message)
+  assert.deepEqual(told(6, 1.5), [])
+  assert.deepEqual(told(8, 10), [
+    'samples_per_prompt 8 times compute_multiplier 10 makes 80 answers to a prompt. The job samples 64, because 2 to 64 are allowed.',
+  ])
 })
 
 test('steps count updates: two on the same answers are two steps of a pass', () => {

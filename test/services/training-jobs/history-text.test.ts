@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TrainingStep } from '../../../src/domain/training-job.ts'
+import type { TrainingStep } from '../../../src/domain/training-step.ts'
 import type { SeenSteps } from '../../../src/repositories/training-steps.ts'
 import { historyText } from '../../../src/services/training-jobs/history-text.ts'
 

@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { mostDataSources } from '../../../domain/data-sources.ts'
 import { Graders } from '../../../domain/grader.ts'
 import { evaluationLimits } from '../../../domain/model-evaluation.ts'
-import { namesOfMethod, SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
+import { namesOfMethods, SentFinetuneArgs, SentPeftArgs } from '../../../domain/sent-args.ts'
 import { FinetuneArgs, TrainingArgs } from '../../../domain/training-args.ts'
-import { MethodRequest, ShownMethod } from '../../../domain/training-method.ts'
+import { MethodRequest } from '../../../domain/method-request.ts'
+import { ShownMethod } from '../../../domain/training-method.ts'
 import { trainingJobStatuses } from '../../../domain/training-job-status.ts'
 import { keepsEmpty } from '../../kit/empty-fields.ts'
 import { named } from '../../kit/named-schemas.ts'
@@ -77,8 +78,8 @@ const DataSets = z
         .describe('How often rows of this set are visited, beside the weights of the others; 1 when absent'),
     }),
   )
-  .min(1)
-  .max(mostDataSources)
+  .min(1, 'must name at least one data set')
+  .max(mostDataSources, `must name at most ${mostDataSources} data sets`)
   .describe(
     `Several data sets instead of one, ${mostDataSources} at most. Each set has its own passes, held-out rows and held-out loss; an epoch is a pass over as many rows as all sets have`,
   )
@@ -116,6 +117,10 @@ export const TrainRequest = named(
       .nullish()
       .describe('How the model is trained, in the shape of OpenAI. Supervised when absent'),
     gpu_config: GpuConfig.nullish().describe('The GPUs of the job'),
+    force: z
+      .boolean()
+      .nullish()
+      .describe("true starts a training that does not fit into the memory of the model's GPUs, as far as it is known"),
     evaluation: Evaluation.nullish().describe('How the tuned model and its base are compared'),
     is_public: z.boolean().nullish().describe('Kept, without effect: jobs and models are private to the account'),
     dry_run: z.boolean().nullish().describe('As the query parameter of this name'),
@@ -148,7 +153,7 @@ export const trainNames = {
   elsewhere: [
     { field: 'finetune_args', names: Object.keys(FinetuneArgs.shape) },
     { field: 'gpu_config', names: Object.keys(GpuConfig.shape) },
-    namesOfMethod,
+    ...namesOfMethods,
   ],
 } as const
 

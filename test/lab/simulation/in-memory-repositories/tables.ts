@@ -1,7 +1,8 @@
 // The tables behind the in-memory repositories: what their rows hold and which keys are unique.
 import type { DatasetReport } from '../../../../src/domain/dataset-report.ts'
 import type { Artifact, Attempt, EvaluationRow, JobEvent, TrainingJob } from '../../../../src/domain/training-job.ts'
-import type { TrainingStep, TunedModel } from '../../../../src/domain/training-job.ts'
+import type { TunedModel } from '../../../../src/domain/training-job.ts'
+import type { TrainingStep } from '../../../../src/domain/training-step.ts'
 import type { Account } from '../../../../src/repositories/accounts.ts'
 import type { DatasetVersion } from '../../../../src/repositories/datasets.ts'
 import type { OutboxMessage } from '../../../../src/repositories/outbox.ts'
