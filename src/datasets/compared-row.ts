@@ -75,7 +75,8 @@ function promptOf(
 }
 
 /** Beside two whole texts stand scores alone. A text or a list could be a prompt under a name that is not known here. */
-const mayHoldPrompt = (rest: Fields) => Object.values(rest).some((value) => !isAbsent(value) && !isScore(value))
+const mayHoldPrompt = (rest: Fields) =>
+  Object.entries(rest).some(([name, value]) => !isAbsent(value) && (name === 'prompt' || !isScore(value)))
 
 const isScore = (value: unknown) => typeof value === 'number' || typeof value === 'boolean'
 
