@@ -75,4 +75,5 @@ const requestSample =
   }
 
 /** Written digit by digit: JavaScript's numbers are exact to 2^53. The types of this release lack JSON.rawJSON. */
-const wholeNumber = (digits: string): unknown => (JSON as unknown as { rawJSON: (text: string) => object }).rawJSON(digits)
+const wholeNumber = (digits: string): unknown =>
+  (JSON as unknown as { rawJSON: (text: string) => object }).rawJSON(digits)

@@ -21,7 +21,15 @@ type InternalAppOptions = { deps: ServiceDependencies; metrics: Metrics; bodyMem
 export function createInternalApp({ deps, metrics, bodyMemory }: InternalAppOptions): Express {
   return createHttpApp({
     edge: 'internal',
-    routes: [...attemptRoutes, ...artifactRoutes, ...gradeRoutes, ...sampleRoutes, ...exportRoutes, ...serverRoutes, ...healthRoutes],
+    routes: [
+      ...attemptRoutes,
+      ...artifactRoutes,
+      ...gradeRoutes,
+      ...sampleRoutes,
+      ...exportRoutes,
+      ...serverRoutes,
+      ...healthRoutes,
+    ],
     authenticators: { none: ({ origin }) => ({ deps, origin }), pod: ({ request }) => podOf(deps, request) },
     serviceName: 'svc',
     bodyMemory,

@@ -14,7 +14,14 @@ export const podContractPath = 'runtime/anneal_runtime/contract.json'
 
 /** The text of the file. */
 export function podContract(): string {
-  const calls = [...attemptRoutes, ...artifactRoutes, ...gradeRoutes, ...sampleRoutes, ...exportRoutes, ...serverRoutes].map(
+  const calls = [
+    ...attemptRoutes,
+    ...artifactRoutes,
+    ...gradeRoutes,
+    ...sampleRoutes,
+    ...exportRoutes,
+    ...serverRoutes,
+  ].map(
     ({ name, path, body = z.object({}), response }) =>
       [name, { path, request: jsonSchema(body), answer: jsonSchema(response) }] as const,
   )

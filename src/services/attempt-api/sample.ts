@@ -40,7 +40,8 @@ async function open(pod: PodCtx, policyStep: number): Promise<{ policy: PolicyTo
     if (hyperparameters['rollouts'] !== 'server')
       throw new ServiceError('conflict', 'Model servers sample nothing for this job: its rollouts are not "server".')
     const policy = await tx.artifacts.policyOf(attempt.jobId, policyStep)
-    if (!policy) throw new ServiceError('conflict', `Commit the policy of step ${policyStep} before its answers are sampled.`)
+    if (!policy)
+      throw new ServiceError('conflict', `Commit the policy of step ${policyStep} before its answers are sampled.`)
     await tx.attempts.update({ jobId: attempt.jobId, number: attempt.number }, {})
     return { ...job, hyperparameters, files: policy.files, jobId: attempt.jobId }
   })

@@ -40,7 +40,8 @@ export function estimateMemory({ entry, args, method, gpuCount, reports, learned
 }
 
 function samplingOf(method: TrainingMethod | null, contextLength: number) {
-  if (method?.type !== 'reinforcement') return null
+  // A model server has memory of its own.
+  if (method?.type !== 'reinforcement' || method.hyperparameters['rollouts'] === 'server') return null
   const most = Number(method.hyperparameters['max_completion_tokens'])
   return { answers: samplesPerPrompt(method.hyperparameters), tokens: Math.min(most, contextLength) }
 }

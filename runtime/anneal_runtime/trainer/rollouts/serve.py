@@ -71,6 +71,8 @@ class ServedSampler:
         model = self.model.get_base_model()
         self._ends = frozenset(end_tokens(model.generation_config, self.base.tokenizer))
         self._context = context_length(model.config)
+        longest = min(self.max_tokens, self._context)
+        self._at_once = max(1, min(MOST_ANSWERS, MOST_TOKENS // longest))
         self._published = -1
         self._told = set[str]()
 
@@ -92,7 +94,7 @@ class ServedSampler:
         found: dict[Place, Sampled] = {}
         pause_s, last_gain = FIRST_PAUSE_S, time.monotonic()
         while waiting := [each for each in asked if each.place not in found]:
-            chunk = waiting[: max(1, min(MOST_ANSWERS, MOST_TOKENS // self.max_tokens))]
+            chunk = waiting[: self._at_once]
             place = chunk[0].place
             answer = self.servers.sample(policy_step(place.split, place.step), self._prompts(chunk))
             by_place = {(each.place.row, each.place.index): each for each in chunk}
