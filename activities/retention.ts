@@ -8,8 +8,6 @@ import type { Log } from '../src/log.ts'
 import type { Database } from '../src/repositories/database.ts'
 import type { WorkflowExecutions } from '../src/temporal/workflow-executions.ts'
 import { dailyRetentionWorkflowId, reaperWorkflowId, retentionWorkflowId } from '../workflows/contract.ts'
-import type { Inference } from '../src/inference/inference.ts'
-import { removeOldPolicies } from '../src/services/attempt-api/policies.ts'
 import type { Storage } from '../src/storage/storage.ts'
 import {
   measureUploads,
@@ -26,12 +24,13 @@ import { SweepRefused, type RefusalReason } from './sweep-guard.ts'
 export type RetentionDependencies = {
   database: Database
   storage: Storage
-  inference: Pick<Inference, 'unloadAdapter'>
   trainers: Pick<TrainerCompute, 'removeEndedRuns'>
   modelServers: Pick<ModelServerCompute, 'removeEndedRuns'>
   executions: Pick<WorkflowExecutions, 'deleteClosedRuns'>
   removeParts: RemoveParts
-  log: Pick<Log, 'error' | 'warn'>
+  /** Those from which no model server samples any more. */
+  removePolicies: Removal
+  log: Pick<Log, 'error'>
   /** Raises the alert AnnealSweepRefused. */
   countRefusedSweep: (reason: RefusalReason) => void
   settings: {
@@ -122,7 +121,7 @@ function removalsOf(deps: RetentionDependencies): Record<string, Removal> {
         { keptCheckpoints: retention.checkpointsPerJob, brokenBefore: await ago(retention.brokenArtifactsMs) },
       ),
     rollouts: () => removeOldRollouts({ database, storage }, retention.rolloutDayMs),
-    policies: () => removeOldPolicies(deps),
+    policies: deps.removePolicies,
     ...Object.fromEntries(
       workKinds.map((kind) => [kind, async () => removeWork(deps, kind, await ago(retention.workMs(kind)))]),
     ),

@@ -18,6 +18,7 @@ import { gradersOf } from './domain/eval-criteria.ts'
 import { createLineAnswers } from './http/openai/batch-lines.ts'
 import { createLog } from './log.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
+import { removeOldPolicies } from './services/attempt-api/policies.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
 import { keepHousekeeping } from './loops/housekeeping.ts'
@@ -66,6 +67,7 @@ const activities = createActivities({
   countRefusedSweep,
   infer: { ...createBatchInference(parts), answerLine: createLineAnswers(parts, log) },
   gradersOf,
+  removePolicies: () => removeOldPolicies(parts),
   removeParts: (uploads) => removeParts({ database, storage }, uploads),
   settings: config,
 })
