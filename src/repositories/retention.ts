@@ -138,7 +138,7 @@ export const createRetentionRepository = (db: Connection) => ({
       select a.id, a.job_id as "jobId", a.step, a.files, j.base_model as "baseModel"
       from artifacts a join training_jobs j on j.id = a.job_id
       where a.kind = 'policy' and a.id > ${afterId}::uuid
-        and (${jobId}::int is null or a.job_id = ${jobId}::int)
+        ${jobId === null ? Prisma.empty : Prisma.sql`and a.job_id = ${jobId}`}
         and (j.finished_at is not null or a.corrupt_at is not null or exists (
           select from artifacts o where o.job_id = a.job_id and o.committed_at is not null
             and (o.kind = 'model' or (o.step > a.step

@@ -1,6 +1,7 @@
 // A training whose answers are sampled by model servers: the same answers as the trainer would sample, whatever is killed.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { processId } from '../../src/embedded/connection.ts'
 import { policiesOf } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createOperator } from '../support/operator.ts'
@@ -58,15 +59,19 @@ suite('rollouts of model servers', () => {
     assert.deepEqual(await loaded(served.id), [])
   })
 
-  test('after kills of its trainer and its model server it goes on with the committed answers', async () => {
+  test('after kills of its trainer, its model server and the api it goes on with the committed answers', async () => {
     const api = await openAccount()
     const id = await api.train(jobOf('server', { max_completion_tokens: 8 }, { max_steps: 8, save_steps: 100 }))
     const metricsOf = async () => (await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)).metrics
     const stored = (step: number) => api.get<Page>(`/v1/train/jobs/${id}/rollouts?step=${step}`)
-    await eventually(async () => (await metricsOf()).some(({ step }) => step === 3))
+    const reached = (step: number) =>
+      eventually(async () => (await metricsOf().catch(() => [])).some((each) => each.step >= step))
+    await reached(3)
     const before = [await stored(1), await stored(2)]
     process.kill(pidOf(`ft-${id}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')
     process.kill(-(livingServers(connection().baseModel)[0] ?? assert.fail('no model server')), 'SIGKILL')
+    await reached(5)
+    process.kill(processId(connection(), 'api'), 'SIGKILL')
     const { resume_count } = await api.untilStatus(id, 'COMPLETED')
     assert.equal(resume_count, 1)
     assert.deepEqual([await stored(1), await stored(2)], before)
