@@ -28,6 +28,8 @@ export type RetentionDependencies = {
   modelServers: Pick<ModelServerCompute, 'removeEndedRuns'>
   executions: Pick<WorkflowExecutions, 'deleteClosedRuns'>
   removeParts: RemoveParts
+  /** Those from which no model server samples any more. */
+  removePolicies: Removal
   log: Pick<Log, 'error'>
   /** Raises the alert AnnealSweepRefused. */
   countRefusedSweep: (reason: RefusalReason) => void
@@ -119,6 +121,7 @@ function removalsOf(deps: RetentionDependencies): Record<string, Removal> {
         { keptCheckpoints: retention.checkpointsPerJob, brokenBefore: await ago(retention.brokenArtifactsMs) },
       ),
     rollouts: () => removeOldRollouts({ database, storage }, retention.rolloutDayMs),
+    policies: deps.removePolicies,
     ...Object.fromEntries(
       workKinds.map((kind) => [kind, async () => removeWork(deps, kind, await ago(retention.workMs(kind)))]),
     ),

@@ -19,6 +19,7 @@ import { graderPodToken } from './domain/python-grader.ts'
 import { createLineAnswers } from './http/openai/batch-lines.ts'
 import { createLog } from './log.ts'
 import { watchApiHealth } from './services/health/watch-api.ts'
+import { removeOldPolicies } from './services/attempt-api/policies.ts'
 import { createBatchInference } from './services/batches/infer.ts'
 import { createDeliver } from './temporal/deliver-message.ts'
 import { graderPods } from './loops/grader-pods.ts'
@@ -68,6 +69,7 @@ const activities = createActivities({
   countRefusedSweep,
   infer: { ...createBatchInference(parts), answerLine: createLineAnswers(parts, log) },
   gradersOf,
+  removePolicies: () => removeOldPolicies(parts),
   removeParts: (uploads) => removeParts({ database, storage }, uploads),
   settings: config,
 })

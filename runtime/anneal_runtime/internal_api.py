@@ -64,6 +64,9 @@ class InternalApi:
     def grade(self, step: int, split: str, samples: list[dict[str, Any]]) -> dict[str, Any]:
         return self.call("grade", {"step": step, "split": split, "samples": samples})
 
+    def sample(self, policy_step: int, prompts: list[dict[str, Any]]) -> dict[str, Any]:
+        return self.call("sample", {"policy_step": policy_step, "prompts": prompts})
+
     def report_evaluation(self, split: str, results: list[dict[str, Any]]) -> None:
         self.call("evaluation", {"split": split, "results": results})
 

@@ -45,6 +45,7 @@ const attemptPolicies = {
 
   // The trainer has waited for nothing else, and has saved a checkpoint.
   grader_away: { ...free, sentence: 'The graders did not answer.' },
+  sampler_away: { ...free, sentence: 'The model server that samples the answers did not answer.' },
 
   out_of_memory: {
     ...fault,
@@ -90,6 +91,7 @@ export const exitCodes = {
   code_error: 70,
   out_of_memory: 71,
   grader_failed: 72,
+  sampler_away: 74,
   peer_lost: 75,
   grader_away: 76,
   fenced: 77,

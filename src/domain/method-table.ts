@@ -183,9 +183,8 @@ export const trainingMethods = {
       },
       rollouts: {
         default: 'inline',
-        choices: ['inline'],
-        otherwise: 'rollouts on model servers are not offered yet',
-        description: 'Where answers are sampled: in the trainer',
+        choices: ['inline', 'server'],
+        description: 'Where answers are sampled: in the trainer (inline), or by the replicas of the model server',
       },
       eval_interval: {
         ...{ default: 'auto', minimum: 1, maximum: 10_000_000, argument: 'eval_steps', isOpenAi: true },

@@ -18,6 +18,9 @@ export const rolloutFileNames = rolloutSplits.flatMap((split) => Object.values(r
 export const isRolloutFile = (name: string | undefined): boolean =>
   (rolloutFileNames as (string | undefined)[]).includes(name)
 
+/** The name under which model servers load the policy of a job after so many updates. */
+export const policyName = (jobId: number, step: number) => `policy-${jobId}-${step}`
+
 /** Files of one step, in the order of their making. */
 export type StepRollouts = { step: number; files: ArtifactFile[] }
 

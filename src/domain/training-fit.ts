@@ -63,7 +63,8 @@ function memoryOf(
 }
 
 function samplingOf(method: TrainingMethod | null, most: number) {
-  if (method?.type !== 'reinforcement') return null
+  // A model server has memory of its own.
+  if (method?.type !== 'reinforcement' || method.hyperparameters['rollouts'] === 'server') return null
   const asked = Number(method.hyperparameters['max_completion_tokens'])
   return { answers: samplesPerPrompt(method.hyperparameters), tokens: Math.min(asked, most) }
 }

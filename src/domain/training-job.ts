@@ -192,7 +192,7 @@ export type Attempt = {
 export const preparedFiles = ({ train, evaluation, skipped }: PreparedData): DataFile[] =>
   [train, train.lines, evaluation, evaluation.lines, skipped].filter((file) => file !== undefined)
 
-export const artifactKinds = ['checkpoint', 'model', 'rollouts'] as const
+export const artifactKinds = ['checkpoint', 'model', 'rollouts', 'policy'] as const
 export type ArtifactKind = (typeof artifactKinds)[number]
 export type ArtifactFile = { name: string; key: string; sizeBytes: number; sha256: string }
 

@@ -205,6 +205,11 @@ export async function putAdapter(endpoint: Endpoint, name: string, files: readon
   })
 }
 
+/** Returns once the adapter is gone; also when it was not there. */
+export async function deleteAdapter(endpoint: Endpoint, name: string, signal: AbortSignal) {
+  await send(endpoint, 'DELETE', `/agent/v1/adapters/${encodeURIComponent(name)}`, signal, undefined)
+}
+
 /** @returns the names of the base model and of the adapters that the replica holds */
 export async function listModels(endpoint: Endpoint, signal: AbortSignal): Promise<string[]> {
   const answer = await send(endpoint, 'GET', '/v1/models', signal, undefined)
@@ -219,7 +224,7 @@ function inOrderOf<T extends { index: number }>(items: readonly T[], count: numb
   return inOrder
 }
 
-async function send(
+export async function send(
   endpoint: Endpoint,
   method: string,
   path: string,

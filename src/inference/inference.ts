@@ -19,12 +19,13 @@ import { createAdapterLoader } from './adapters.ts'
 import { complete } from './complete.ts'
 import { embed, type EmbeddingRequest } from './embedding.ts'
 import { createEndpoints, type EndpointDependencies } from './endpoints.ts'
-import { listModels } from './engine-client.ts'
+import { deleteAdapter, listModels } from './engine-client.ts'
 import { createInferenceMetrics } from './metrics.ts'
 import { previewRows, type RowPreviewRequest } from './preview-rows.ts'
 import { createQueue } from './queue.ts'
 import { createReplicas } from './replicas.ts'
 import type { CompletionRequest } from './request.ts'
+import { sample, type SampleRequest } from './sample.ts'
 import { createSchemaThreads } from './schema-threads.ts'
 
 export type Inference = ReturnType<typeof createInference>
@@ -54,6 +55,10 @@ export function createInference(dependencies: InferenceDependencies) {
     log,
   }
 
+  const endpointOf = ({ baseModel, generation }: ServedModel, { instance, url }: Replica) => ({
+    ...{ baseModel, generation, instance, url, token: serverToken(baseModel, generation) },
+  })
+
   return {
     metrics: metrics.all,
 
@@ -64,19 +69,32 @@ export function createInference(dependencies: InferenceDependencies) {
     /** Shows rows of data as a training would learn them. */
     previewRows: (request: RowPreviewRequest) => previewRows(servers, request),
 
+    /** Has answers drawn that a training learns from. */
+    sample: (request: SampleRequest) => sample(servers, request),
+
     /** Reads large schemas. @throws ServiceError invalid_input with the path of what is refused */
     readSchemas: (...asked: Parameters<typeof schemas.read>) => schemas.read(...asked),
 
     /** @returns the names of the adapters that the replica holds; null when it does not answer in time */
-    async adaptersOf({ baseModel, generation }: ServedModel, { instance, url }: Replica): Promise<string[] | null> {
-      const endpoint = { baseModel, generation, instance, url, token: serverToken(baseModel, generation) }
+    async adaptersOf(server: ServedModel, replica: Replica): Promise<string[] | null> {
+      const { baseModel } = server
       try {
-        const names = await listModels(endpoint, AbortSignal.timeout(adaptersTimeoutMs))
+        const names = await listModels(endpointOf(server, replica), AbortSignal.timeout(adaptersTimeoutMs))
         return names.filter((name) => name !== baseModel)
       } catch (error) {
-        log.warn({ err: error, baseModel, instance }, 'failed to list the adapters of a model server')
+        log.warn({ err: error, baseModel, instance: replica.instance }, 'failed to list the adapters of a model server')
         return null
       }
+    },
+
+    /** Takes the adapter from all replicas of the model. @throws where one does not confirm it in time */
+    async unloadAdapter(baseModel: string, name: string): Promise<void> {
+      const server = await dependencies.modelServers.findServed(baseModel)
+      const endpoints = server?.state === 'ready' ? server.replicas.map((replica) => endpointOf(server, replica)) : []
+      for (const endpoint of endpoints) servers.adapters.forget(endpoint, name)
+      await Promise.all(
+        endpoints.map((endpoint) => deleteAdapter(endpoint, name, AbortSignal.timeout(adaptersTimeoutMs))),
+      )
     },
   }
 }

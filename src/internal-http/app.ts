@@ -11,6 +11,7 @@ import { artifactRoutes } from './routes/artifacts.ts'
 import { attemptRoutes } from './routes/attempt.ts'
 import { exportRoutes } from './routes/exports.ts'
 import { gradeRoutes } from './routes/grade.ts'
+import { sampleRoutes } from './routes/sample.ts'
 import { serverRoutes } from './routes/server.ts'
 
 const apiVersion = '1'
@@ -20,7 +21,15 @@ type InternalAppOptions = { deps: ServiceDependencies; metrics: Metrics; bodyMem
 export function createInternalApp({ deps, metrics, bodyMemory }: InternalAppOptions): Express {
   return createHttpApp({
     edge: 'internal',
-    routes: [...attemptRoutes, ...artifactRoutes, ...gradeRoutes, ...exportRoutes, ...serverRoutes, ...healthRoutes],
+    routes: [
+      ...attemptRoutes,
+      ...artifactRoutes,
+      ...gradeRoutes,
+      ...sampleRoutes,
+      ...exportRoutes,
+      ...serverRoutes,
+      ...healthRoutes,
+    ],
     authenticators: { none: ({ origin }) => ({ deps, origin }), pod: ({ request }) => podOf(deps, request) },
     serviceName: 'svc',
     bodyMemory,

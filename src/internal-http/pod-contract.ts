@@ -7,13 +7,21 @@ import { artifactRoutes } from './routes/artifacts.ts'
 import { attemptRoutes } from './routes/attempt.ts'
 import { exportRoutes } from './routes/exports.ts'
 import { gradeRoutes } from './routes/grade.ts'
+import { sampleRoutes } from './routes/sample.ts'
 import { serverRoutes } from './routes/server.ts'
 
 export const podContractPath = 'runtime/anneal_runtime/contract.json'
 
 /** The text of the file. */
 export function podContract(): string {
-  const calls = [...attemptRoutes, ...artifactRoutes, ...gradeRoutes, ...exportRoutes, ...serverRoutes].map(
+  const calls = [
+    ...attemptRoutes,
+    ...artifactRoutes,
+    ...gradeRoutes,
+    ...sampleRoutes,
+    ...exportRoutes,
+    ...serverRoutes,
+  ].map(
     ({ name, path, body = z.object({}), response }) =>
       [name, { path, request: jsonSchema(body), answer: jsonSchema(response) }] as const,
   )

@@ -65,6 +65,14 @@ export const createArtifactRepository = (db: Connection) => ({
     return found.length > 0
   },
 
+  /** Finds the policy of the job after so many updates. */
+  async policyOf(jobId: number, step: number): Promise<Artifact | null> {
+    const row = await db.artifact.findFirst({
+      where: { jobId, kind: 'policy', step, committedAt: { not: null }, corruptAt: null },
+    })
+    return row && plain(row)
+  },
+
   /** Lists committed rollouts from this step on by step, in the order of their making. */
   async listRollouts(jobId: number, { from, to }: { from: number; to: number }): Promise<StepRollouts[]> {
     const rows = await db.$queryRaw<StepRollouts[]>`

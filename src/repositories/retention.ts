@@ -1,9 +1,11 @@
 // Deletes old rows in portions, so that no lock is held for long. Each function may be repeated.
 import { Prisma } from '../../generated/prisma/client.ts'
+import { rolloutFiles } from '../domain/rollouts.ts'
 import type { ArtifactFile } from '../domain/training-job.ts'
 import type { Connection } from './connection.ts'
 
 type OldArtifact = { id: string; files: ArtifactFile[] }
+type OldPolicy = OldArtifact & { jobId: number; step: number; baseModel: string }
 type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }
 type UnneededData = { id: number; keys: string[] }
 
@@ -125,6 +127,23 @@ export const createRetentionRepository = (db: Connection) => ({
           select max(c.step) from artifacts c
           where c.job_id = a.job_id and c.kind = 'checkpoint' and c.committed_at is not null and c.corrupt_at is null))
       limit ${limit}`,
+
+  /**
+   * Policies, after this id, from which no answer is sampled any more: the answers of a later step are committed, or a later
+   * policy, or the job's model, or the job has ended. Hidden ones, and uploads of them that a kill left, too.
+   * @param jobId null for all jobs
+   */
+  oldPolicies: (jobId: number | null, afterId: string, limit: number): Promise<OldPolicy[]> =>
+    db.$queryRaw<OldPolicy[]>`
+      select a.id, a.job_id as "jobId", a.step, a.files, j.base_model as "baseModel"
+      from artifacts a join training_jobs j on j.id = a.job_id
+      where a.kind = 'policy' and a.id > ${afterId}::uuid
+        ${jobId === null ? Prisma.empty : Prisma.sql`and a.job_id = ${jobId}`}
+        and (j.finished_at is not null or a.corrupt_at is not null or exists (
+          select from artifacts o where o.job_id = a.job_id and o.committed_at is not null
+            and (o.kind = 'model' or (o.step > a.step
+              and (o.kind = 'policy' or (o.kind = 'rollouts' and o.files->0->>'name' = ${rolloutFiles.train.samples}))))))
+      order by a.id limit ${limit}`,
 
   /** No attempt starts from a hidden artifact. */
   async hideArtifacts(ids: readonly string[]) {

@@ -45,7 +45,10 @@ suite('the sweep of a bucket', async () => {
   /** The sweep as the worker's activity. @returns how many objects it removed, and the counted refusals */
   async function sweep({ storage }: Bucket, of: Database) {
     const refusals: RefusalReason[] = []
-    const unused = {} as Pick<RetentionDependencies, 'trainers' | 'modelServers' | 'executions' | 'removeParts'>
+    const unused = {} as Pick<
+      RetentionDependencies,
+      'trainers' | 'modelServers' | 'executions' | 'removeParts' | 'removePolicies'
+    >
     const settings = { retention: {}, sweep: { olderThanMs: 0, maxShare: 0.05 } } as RetentionDependencies['settings']
     const { removeOrphanedObjects } = createRetentionActivities({
       ...unused,

@@ -74,9 +74,9 @@ const refused: [sent: object, path: string, message: RegExp][] = [
   [{ type: 'dpo', dpo: { hyperparameters: { beta: 11 } } }, 'dpo.hyperparameters.beta', /number from 0.001 to 10/],
   [{ type: 'dpo', dpo: { grader: {} } }, 'dpo', /^unrecognized key|Unrecognized key/i],
   [
-    { type: 'reinforcement', reinforcement: { hyperparameters: { rollouts: 'server' } } },
+    { type: 'reinforcement', reinforcement: { hyperparameters: { rollouts: 'elsewhere' } } },
     'reinforcement.hyperparameters.rollouts',
-    /^must be "auto" or inline: rollouts on model servers are not offered yet$/,
+    /^must be "auto" or one of inline, server$/,
   ],
   [
     { type: 'reinforcement', reinforcement: { hyperparameters: { reasoning_effort: 'high' } } },

@@ -54,3 +54,7 @@ export const rolloutsOf = (jobId: number) =>
       where job_id = $1 and kind = 'rollouts' and committed_at is not null order by step, name`,
     values: [jobId],
   })
+
+/** The steps of the policies that a job still has, committed or not. */
+export const policiesOf = (jobId: number) =>
+  execute({ text: `select step from artifacts where job_id = $1 and kind = 'policy'`, values: [jobId] })

@@ -42,6 +42,8 @@ class Asked:
     tokens: list[list[int]]
     params: SamplingParams
     grammar: LLMatcher | None
+    # Choices have `token_ids`, with the token that ended the answer, if one did.
+    returns_tokens: bool
 
     @property
     def prompt_tokens(self) -> int:
@@ -90,6 +92,7 @@ async def _read(serving: Serving, body: dict[str, Any], account: str, is_chat: b
     prompts = [] if is_chat or ids is not None else request_bodies.prompts(body)
     messages, tools = (request_bodies.messages(body), request_bodies.tools(body)) if is_chat else ([], [])
     params, wanted = request_bodies.sampling_params(body), request_bodies.grammar(body)
+    returns_tokens = request_extras.returns_tokens(body)
     request_extras.check_vocabulary(body, ids, serving.engine.generator.vocabulary.size)
     grammar = None if wanted is None else await _compile(serving, account, *wanted)
     if ids is not None:
@@ -100,7 +103,7 @@ async def _read(serving: Serving, body: dict[str, Any], account: str, is_chat: b
         tokens, texts = await serving.texts.prompts(account, prompts), [each.before + each.text for each in prompts]
     # An echo without an answer may fill the context.
     _check_room(tokens, serving.engine.context_length + (1 if params.max_tokens == 0 else 0))
-    asked = Asked(body, is_chat, account, texts, tokens, params, grammar)
+    asked = Asked(body, is_chat, account, texts, tokens, params, grammar, returns_tokens)
     serving.metrics.prompts.inc(len(tokens))
     serving.metrics.prompt_tokens.inc(asked.prompt_tokens)
     return asked
@@ -161,7 +164,9 @@ def _whole(serving: Serving, asked: Asked, answers: list[Answer]) -> bytes:
 
 
 def _choice(serving: Serving, asked: Asked, index: int, answer: Answer) -> dict[str, Any]:
-    ends = {"index": index, "finish_reason": answer.finish_reason}
+    ends: dict[str, Any] = {"index": index, "finish_reason": answer.finish_reason}
+    if asked.returns_tokens:
+        ends["token_ids"] = [score.token for score in answer.scores]
     if asked.is_chat:
         message = {"role": "assistant", "content": answer.text}
         return {

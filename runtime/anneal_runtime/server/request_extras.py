@@ -27,8 +27,17 @@ def extras(body: dict[str, Any]) -> Extras | None:
         logprobs=_logprobs(body),
         echo=_flag(body, "echo"),
         include_stop=_flag(body, "include_stop_str_in_output"),
+        at_temperature=_flag(body, "logprobs_at_temperature"),
     )
     return None if found == NEUTRAL else found
+
+
+def returns_tokens(body: dict[str, Any]) -> bool:
+    """Raises ApiError where the tokens would not be known."""
+    is_wanted = _flag(body, "return_token_ids")
+    if is_wanted and (body.get("stream") or _logprobs(body) is None):
+        raise ApiError(400, "return_token_ids needs logprobs, and no stream.", param="return_token_ids")
+    return is_wanted
 
 
 def token_prompts(body: dict[str, Any]) -> list[list[int]] | None:

@@ -37,6 +37,10 @@ class GraderAway(EndsBetweenSteps):
     """Nothing but graders was waited for. The next attempt goes on with them."""
 
 
+class SamplerAway(EndsBetweenSteps):
+    """Nothing but a model server was waited for. The next attempt goes on with it."""
+
+
 class GraderFailed(EndsBetweenSteps):
     """The rewards say too little to learn from."""
 
@@ -65,6 +69,7 @@ CAUSES: dict[type[Exception], str] = {
     EvaluationFailed: "evaluation_error",
     Stopped: "killed",
     GraderAway: "grader_away",
+    SamplerAway: "sampler_away",
     GraderFailed: "grader_failed",
     RolloutsLost: "code_error",
 }

@@ -28,7 +28,6 @@ from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import TRAIN_FILE, Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
-from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.losses import BY_TOKEN
@@ -183,13 +182,12 @@ def _prepare_run(
 def _with_rollouts(plan: Plan, attempt: Attempt, assignment: Assignment) -> Plan:
     from anneal_runtime.trainer.rollouts.prepare import RolloutPlan
     from anneal_runtime.trainer.rollouts.record import JobRecord
+    from anneal_runtime.trainer.rollouts.serve import JobServers
 
-    place = plan.method["rollouts"]
-    if place != "inline":
-        raise DataError(f"rollouts {place} is not offered yet: answers are sampled inline, by the trainer.")
+    servers = JobServers(attempt.api) if plan.method["rollouts"] == "server" else None
     record = JobRecord(attempt.api, attempt.settings.work_dir, assignment, attempt.claim)
     args = replace(plan.args, save_steps=min(plan.args.save_steps, MOST_STEPS_TO_REPLAY))
-    return replace(plan, args=args, rollouts=RolloutPlan(record, attempt.api, assignment.graders))
+    return replace(plan, args=args, rollouts=RolloutPlan(record, attempt.api, assignment.graders, servers))
 
 
 def _silently(_code: str, _message: str) -> None:

@@ -75,9 +75,12 @@ async def _completion(serving: SidecarServing, request: Request, body: dict[str,
         return await _stream(serving, "/v1/completions", body)
     with serving.adapters.use(body.get("model")):
         prompts = _prompts(body)
-        max_tokens = request_bodies.sampling_params(body).max_tokens
+        params = request_bodies.sampling_params(body)
+        if params.extras is not None and params.extras.at_temperature and params.temperature != 1:
+            message = "vLLM gives log-probabilities before the temperature: ask at temperature 1."
+            raise ApiError(400, message, param="logprobs_at_temperature")
         serving.metrics.prompts.inc(len(prompts))
-        answers = await stop_with_client(request, _complete(serving, body, prompts, max_tokens))
+        answers = await stop_with_client(request, _complete(serving, body, prompts, params.max_tokens))
     return JSONResponse(answers)
 
 

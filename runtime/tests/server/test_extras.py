@@ -87,6 +87,27 @@ def test_answers_have_log_probabilities_and_the_likeliest_tokens(
         ids.append(int(expected.argmax()))
 
 
+@pytest.mark.parametrize("temperature", [1.0, 0.6])
+def test_token_ids_come_with_the_log_probabilities_that_they_were_drawn_by(
+    tiny: RunningServer, reference: ReferenceAdapters, temperature: float
+) -> None:
+    prompt_ids = prompt_tokens(reference.tokenizer, [PROMPT, "A"])
+    options = {"temperature": temperature, "logprobs": 0, "logprobs_at_temperature": True, "seed": 2**63 - 1}
+    for ids in prompt_ids:
+        (choice,) = tiny.client.complete([ids], max_tokens=24, return_token_ids=True, **options)
+        tokens = choice["token_ids"]
+        is_ended = choice["finish_reason"] == "stop"
+        assert (tokens[-1] == reference.tokenizer.eos_token_id) == is_ended
+        assert reference.tokenizer.decode(tokens, skip_special_tokens=True) == choice["text"]
+        logprobs = (logits_of(reference, [*ids, *tokens]) / temperature).log_softmax(-1)[len(ids) - 1 :]
+        expected = [float(logprobs[at, token]) for at, token in enumerate(tokens)]
+        assert choice["logprobs"]["token_logprobs"] == pytest.approx(expected, abs=2e-4)
+    for refused in ({}, {"logprobs": 0, "stream": True}):
+        asked = {"model": "anneal-tiny", "prompt": PROMPT, "return_token_ids": True, **refused}
+        status, answer = tiny.client.post("/v1/completions", asked)
+        assert (status, answer["error"]["param"]) == (400, "return_token_ids")
+
+
 def test_a_stream_brings_the_log_probabilities_of_the_whole_answer(tiny: RunningServer) -> None:
     body = {"model": "anneal-tiny", "temperature": 0, "max_tokens": 12, "logprobs": True, "top_logprobs": 2}
     asked = {**body, "messages": [{"role": "user", "content": "Who is Anna?"}]}

@@ -77,12 +77,19 @@ def assign(
     return fake.assignment
 
 
-def assign_sampling(fake: FakeAnneal, count: int, *, num_iterations: int = 2, **args: Any) -> None:
+def assign_sampling(
+    fake: FakeAnneal, count: int, *, num_iterations: int = 2, rollouts: str = "inline", **args: Any
+) -> None:
     """A training by reinforcement on so many prompts, and a third as many held-out ones."""
     rows = [{"input": row["input"], "item": {"n": n}} for n, row in enumerate(make_rows(count))]
     held_out = [{"input": row["input"], "item": {"n": n}} for n, row in enumerate(make_rows(count // 3, seed=8))]
     assign(fake, rows, held_out, split="held_out", **{"batch_size": 2, "save_steps": 3, "eval_steps": 3, **args})
-    hyperparameters = {"samples_per_prompt": 4, "max_completion_tokens": 10, "num_iterations": num_iterations}
+    hyperparameters: dict[str, Any] = {
+        "samples_per_prompt": 4,
+        "max_completion_tokens": 10,
+        "num_iterations": num_iterations,
+    }
+    hyperparameters["rollouts"] = rollouts
     fake.assignment |= {
         "method": {"type": "reinforcement", "reinforcement": {"hyperparameters": hyperparameters}},
         "grader": {"names": ["short"], "needs": ["text"]},

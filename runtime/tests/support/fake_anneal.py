@@ -5,6 +5,7 @@ Tests may take it away, make it refuse, lose its answers, or fence the attempt.
 
 import hashlib
 import json
+import random
 import re
 import threading
 import time
@@ -45,6 +46,9 @@ class FakeAnneal:
     graded: Counter[tuple[Any, ...]] = field(default_factory=Counter)
     # Samples wait while this is set.
     grader_away: bool = False
+    # Nothing is sampled by model servers while this is set. How often each answer was.
+    sampler_away: bool = False
+    sampled: Counter[tuple[Any, ...]] = field(default_factory=Counter)
     away: bool = False
     fenced: bool = False
     # By route (`claim`, `steps`, `commit`, `GET`, `PUT`, ...): how many of the next calls answer that status and code,
@@ -228,6 +232,8 @@ def _answer(fake: FakeAnneal, route: str, body: dict[str, Any]) -> dict[str, Any
             _commit(fake, artifact_id)
         case ["grade"]:
             return _grade(fake, body)
+        case ["sample"]:
+            return _sample(fake, body)
         case ["evaluation"]:
             fake.evaluation = body
         case ["notes"]:
@@ -253,6 +259,25 @@ def _grade(fake: FakeAnneal, body: dict[str, Any]) -> dict[str, Any]:
             fake.grades[key] = {**place, "reward": value, "grades": {"short": value}, "error": None}
         graded.append(fake.grades[key])
     return {"graded": graded, "waiting": places, "waiting_for": "The judge starts." if places else None}
+
+
+def _sample(fake: FakeAnneal, body: dict[str, Any]) -> dict[str, Any]:
+    """Answers of random tokens, which depend on their seeds only."""
+    step = body["policy_step"]
+    if not any(each["kind"] == "policy" and each["step"] == step for each in fake.committed):
+        raise Problem(409, "conflict")
+    asked = [(prompt, each) for prompt in body["prompts"] for each in prompt["answers"]]
+    if fake.sampler_away:
+        places = [{"row": prompt["row"], "index": each["index"]} for prompt, each in asked]
+        return {"sampled": [], "waiting": places, "waiting_for": "The model tiny is not ready."}
+    sampled = []
+    for prompt, each in asked:
+        fake.sampled[step, each["seed"]] += 1
+        drawn = random.Random(int(each["seed"]))
+        tokens = [drawn.randrange(5, 500) for _ in range(prompt["max_tokens"])]
+        place = {"row": prompt["row"], "index": each["index"]}
+        sampled.append({**place, "tokens": tokens, "logps": [-4.0] * len(tokens), "finish_reason": "length"})
+    return {"sampled": sampled, "waiting": [], "waiting_for": None}
 
 
 def _commit(fake: FakeAnneal, artifact_id: str) -> None:

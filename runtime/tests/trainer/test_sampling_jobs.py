@@ -37,11 +37,11 @@ def outcome(anneal: FakeAnneal) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
     @cache
-    def run(processes: str) -> Outcome:
+    def run(processes: str, rollouts: str = "inline") -> Outcome:
         anneal = FakeAnneal(assignment={}).start()
-        assign_sampling(anneal, 9, max_steps=MOST_STEPS)
+        assign_sampling(anneal, 9, max_steps=MOST_STEPS, rollouts=rollouts)
         trainer = start_trainer(anneal.url, tmp_path_factory.mktemp("whole"), ANNEAL_PROCESSES=processes)
         assert trainer.exit_code() == 0, trainer.log
         anneal.stop()
@@ -53,7 +53,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Out
 @pytest.mark.parametrize("processes", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_attempt_that_ends_while_a_grader_is_away_changes_nothing(
-    anneal: FakeAnneal, tmp_path: Path, undisturbed: Callable[[str], Outcome], processes: str, number: int
+    anneal: FakeAnneal, tmp_path: Path, undisturbed: Callable[..., Outcome], processes: str, number: int
 ) -> None:
     assign_sampling(anneal, 9, max_steps=MOST_STEPS)
     first = start_trainer(anneal.url, tmp_path / "first", ANNEAL_PROCESSES=processes)
@@ -103,7 +103,7 @@ def test_a_record_holds_any_text_and_says_when_it_is_gone(anneal: FakeAnneal, tm
         lost.find(1, "samples.jsonl")
 
 
-def test_two_processes_share_the_answers_of_a_step(undisturbed: Callable[[str], Outcome]) -> None:
+def test_two_processes_share_the_answers_of_a_step(undisturbed: Callable[..., Outcome]) -> None:
     def tokens(processes: str) -> list[Any]:
         lines = undisturbed(processes)[2]["1 samples.jsonl"].decode().splitlines()
         return [[sample["tokens"] for sample in json.loads(line)["samples"]] for line in lines]
@@ -111,16 +111,23 @@ def test_two_processes_share_the_answers_of_a_step(undisturbed: Callable[[str], 
     assert tokens("1") == tokens("2")
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"hyperparameters": {"rollouts": "server"}}, "rollouts server is not offered yet"),
-    ],
-)
-def test_what_is_not_offered_is_refused_in_words(
-    anneal: FakeAnneal, tmp_path: Path, change: dict[str, Any], sentence: str
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_answers_of_model_servers_outlive_a_kill(
+    anneal: FakeAnneal, tmp_path: Path, undisturbed: Callable[..., Outcome], processes: str
 ) -> None:
-    assign_sampling(anneal, 9, max_steps=2)
-    anneal.assignment["method"]["reinforcement"] |= change
-    assert start_trainer(anneal.url, tmp_path).exit_code() == 65
-    assert anneal.failure is not None and sentence in anneal.failure["message"]
+    assign_sampling(anneal, 9, max_steps=MOST_STEPS, rollouts="server")
+    first = start_trainer(anneal.url, tmp_path / "first", ANNEAL_PROCESSES=processes)
+    anneal.wait_for(lambda: 4 in anneal.steps)
+    anneal.sampler_away = True
+    anneal.wait_for(lambda: any(note["code"] == "waiting_for_sampler" for note in anneal.notes))
+    first.signal(signal.SIGKILL)
+    first.exit_code()
+
+    resume(anneal)
+    anneal.sampler_away = False
+    second = start_trainer(anneal.url, tmp_path / "second", ANNEAL_PROCESSES=processes)
+    assert second.exit_code() == 0, second.log
+    assert set(anneal.sampled.values()) == {1} == set(anneal.graded.values())
+    assert outcome(anneal) == undisturbed(processes, "server")
+    # Those of the updates that sample, and of the validations.
+    assert {each["step"] for each in anneal.committed if each["kind"] == "policy"} == {0, 2, 3, 4, 6, 8}

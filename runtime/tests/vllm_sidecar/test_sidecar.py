@@ -197,6 +197,18 @@ def test_vllm_gets_token_ids_penalties_and_log_probabilities_as_they_came(client
     assert (status, answer["error"]["param"], answer["error"]["index"]) == (400, "prompt", 1)
 
 
+def test_a_sampled_answer_keeps_its_seed_and_the_log_probabilities_that_vllm_knows(
+    client: Client, vllm: FakeVllm
+) -> None:
+    asked = {"seed": 2**63 - 1, "logprobs": 0, "return_token_ids": True, "top_k": -1}
+    assert complete(client, [[5, 6]], **asked)[0] == 200
+    assert {name: vllm.bodies[-1][1][name] for name in asked} == asked
+    at_temperature = {**asked, "logprobs_at_temperature": True}
+    assert complete(client, [[5, 6]], temperature=1, **at_temperature)[0] == 200
+    status, answer = complete(client, [[5, 6]], temperature=0.9, **at_temperature)
+    assert (status, answer["error"]["param"]) == (400, "logprobs_at_temperature")
+
+
 def test_chunked_answers_are_read_whole(client: Client, vllm: FakeVllm) -> None:
     vllm.chunked = True
     assert complete(client, "a")[1]["choices"][0]["text"] == f"{MODEL} says a in 8"

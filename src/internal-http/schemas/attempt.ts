@@ -162,7 +162,7 @@ export const NotesRequest = z.object({
 export const FailureRequest = z.object({
   cause: z.enum([
     ...['data_error', 'model_unavailable', 'code_error', 'out_of_memory', 'evaluation_error'],
-    ...['grader_failed', 'grader_away'],
+    ...['grader_failed', 'grader_away', 'sampler_away'],
   ] as const),
   message: writtenText(2000),
 })

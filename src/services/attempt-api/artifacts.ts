@@ -5,6 +5,7 @@ import type { Artifact, ArtifactKind } from '../../domain/training-job.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { PodCtx } from '../context.ts'
 import { fencedWrite } from './fenced-write.ts'
+import { removeOldPolicies } from './policies.ts'
 import { rolloutFiles, rolloutSplits } from '../../domain/rollouts.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import { requireUploaded, uploadPlaces, type UploadPlace } from './uploads.ts'
@@ -51,6 +52,7 @@ export async function commitArtifact({
   // The attempt may have been fenced while the store was read.
   await fencedWrite(pod, async (tx, { jobId, number, savedStep }) => {
     if (artifact.kind === 'rollouts') return commitRollouts(tx, artifact)
+    if (artifact.kind === 'policy') return commitPolicy(tx, artifact)
     if (!(await tx.artifacts.commit(artifactId))) return
     const { step, createdAt: savedAt } = artifact
     if (step > (savedStep ?? -1)) await tx.attempts.update({ jobId, number }, { savedStep: step, savedAt })
@@ -62,6 +64,12 @@ export async function commitArtifact({
       actor: `attempt:${number}`,
     })
   })
+  if (artifact.kind !== 'checkpoint') await removeOldPolicies(pod.deps, artifact.jobId)
+}
+
+/** The first policy of a step stays, because its name never stands for other weights. */
+async function commitPolicy(tx: Repositories, { id, jobId, step }: Artifact) {
+  if (!(await tx.artifacts.policyOf(jobId, step))) await tx.artifacts.commit(id)
 }
 
 /** The first rollouts of a step stay. Once its rewards are committed, nobody asks for its grades again. */

@@ -1,4 +1,5 @@
-// Bounds on what a reinforcement job samples in a step: its parts may each be large, their product may not.
+// Bounds on what a reinforcement job samples in a step: its parts may each be large, their product may not. And what the
+// engine of its model can sample.
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { answersPerPrompt } from '../../domain/method-table.ts'
@@ -38,6 +39,11 @@ export function requireBoundedSampling(
     throw invalidInput(
       at('max_completion_tokens'),
       `max_completion_tokens is ${tokens}, and the context of ${entry.name} has ${entry.contextLength} tokens.`,
+    )
+  if (hyperparameters['rollouts'] === 'server' && entry.engine === 'vllm' && hyperparameters['temperature'] !== 1)
+    throw invalidInput(
+      at('temperature'),
+      `${entry.name} is served by vLLM, which tells the log-probabilities of its tokens at temperature 1 only. Use temperature 1, or rollouts "inline".`,
     )
   if (answers * tokens > mostTokens)
     throw invalidInput(

@@ -8,12 +8,12 @@ import { totalSteps } from '../../../src/domain/training-steps.ts'
 import { notesOnAnswers, requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
 
 const entry = { name: 'tiny', contextLength: 1024 } as CatalogueEntry
-const check = (hyperparameters: Record<string, number>, batch = 8, sets?: unknown[]) => {
+const check = (hyperparameters: Record<string, number | string>, batch = 8, sets?: unknown[], of = entry) => {
   const sampling = { samples_per_prompt: 8, compute_multiplier: 1, max_completion_tokens: 512, ...hyperparameters }
   requireBoundedSampling(
     { type: 'reinforcement', hyperparameters: sampling, given: Object.keys(hyperparameters) },
     { ...documentedDefaults, batch_size: batch, gradient_accumulation_steps: 1 },
-    { entry, sets },
+    { entry: of, sets },
   )
 }
 
@@ -40,6 +40,14 @@ test('a bounded number of answers to a prompt is told', () => {
   assert.deepEqual(told(8, 10), [
     'samples_per_prompt 8 times compute_multiplier 10 makes 80 answers to a prompt. The job samples 64, because 2 to 64 are allowed.',
   ])
+})
+
+test('a vLLM samples at temperature 1 only', () => {
+  const onVllm = { ...entry, engine: 'vllm' } as CatalogueEntry
+  check({ rollouts: 'server', temperature: 1 }, 8, undefined, onVllm)
+  check({ rollouts: 'inline', temperature: 0.9 }, 8, undefined, onVllm)
+  check({ rollouts: 'server', temperature: 0.9 })
+  assert.throws(() => check({ rollouts: 'server', temperature: 0.9 }, 8, undefined, onVllm), /temperature 1/)
 })
 
 test('steps count updates: two on the same answers are two steps of a pass', () => {

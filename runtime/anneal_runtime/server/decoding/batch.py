@@ -15,7 +15,7 @@ import torch
 from anneal_runtime.server.decoding.extras import Score
 from anneal_runtime.server.decoding.logits import change_logits, scores_of
 from anneal_runtime.server.decoding.rows import GenerationFailed, Row, Vocabulary
-from anneal_runtime.server.decoding.sampling import next_tokens
+from anneal_runtime.server.decoding.sampling import next_tokens, warmth
 
 if TYPE_CHECKING:
     from anneal_runtime.server.decoding.forward import Cache, Forward
@@ -182,9 +182,15 @@ def _score(rows: list[Row], logits: torch.Tensor, tokens: list[int]) -> None:
             asking[row.extras.logprobs].append(index)
     for count, indexes in asking.items():
         own = logits if len(indexes) == len(rows) else logits[torch.tensor(indexes, device=logits.device)]
+        if any(extras is not None and extras.at_temperature for extras in (rows[index].extras for index in indexes)):
+            own = own / torch.tensor([_scored_at(rows[index]) for index in indexes], device=own.device)[:, None]
         chosen = torch.tensor([tokens[index] for index in indexes], device=logits.device)
         for index, score in zip(indexes, scores_of(own, chosen, count), strict=True):
             rows[index].scores.append(score)
+
+
+def _scored_at(row: Row) -> float:
+    return warmth(row) if row.extras is not None and row.extras.at_temperature else 1.0
 
 
 def _next_scores(row: Row, logits: torch.Tensor, prompt: list[int]) -> list[Score | None]:

@@ -23,6 +23,8 @@ class Extras:
     echo: bool = False
     # A stop sequence stays in the text.
     include_stop: bool = False
+    # Log-probabilities are those of the distribution at the row's temperature, from which its tokens are drawn.
+    at_temperature: bool = False
 
     @property
     def scores_prompt(self) -> bool:
@@ -36,7 +38,9 @@ class Extras:
 
 @dataclass(frozen=True)
 class Score:
-    """A token with its log-probability, before penalties and grammars, and the likeliest tokens, best first."""
+    """A token with its log-probability, before penalties and grammars, and the likeliest tokens, best first. Before the
+    temperature, too, unless the row asks for it.
+    """
 
     token: int
     logprob: float

@@ -23,6 +23,11 @@ class Sampled(Protocol):
         """The row's next random number, in (0, 1]."""
 
 
+def warmth(row: Sampled) -> float:
+    """What the logits are divided by."""
+    return max(row.temperature, 1e-4)
+
+
 def next_tokens(logits: torch.Tensor, rows: Sequence[Sampled]) -> list[int]:
     """One token a row from [rows, vocabulary] in fp32; a negative number where the logits are not finite."""
     best, tokens = logits.max(dim=-1)
@@ -35,7 +40,7 @@ def next_tokens(logits: torch.Tensor, rows: Sequence[Sampled]) -> list[int]:
 
 
 def _draw(logits: torch.Tensor, rows: Sequence[Sampled]) -> torch.Tensor:
-    temperatures = torch.tensor([max(row.temperature, 1e-4) for row in rows], device=logits.device)
+    temperatures = torch.tensor([warmth(row) for row in rows], device=logits.device)
     probabilities = torch.softmax(logits / temperatures[:, None], dim=-1)
     if any(row.extras is not None for row in rows):
         filter_tokens(probabilities, [row.extras for row in rows])

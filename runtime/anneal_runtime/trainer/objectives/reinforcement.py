@@ -36,6 +36,8 @@ class Reinforcement(Objective):
         self._batch: list[int] = []
         self.old: dict[int, torch.Tensor] = {}
         self.at_start: dict[int, torch.Tensor] = {}
+        # By sequence: how often each token counts, where another program than the trainer has drawn it.
+        self.to_sampler: dict[int, torch.Tensor] = {}
 
     def step(self, rows: list[int], ranks: Ranks | None = None) -> Step:
         """The log-probabilities before the first update on these rows serve all updates on them."""
@@ -93,6 +95,8 @@ class ReinforcementStep(Step):
         clipping = Clipping(method["loss_type"], method["epsilon"], method["epsilon_high"])
         policy = policy_loss(tokens.values, _laid_out(objective.old, sequences, mask), mask, advantages, clipping)
         loss, kl = policy.loss, torch.zeros_like(policy.loss)
+        if objective.to_sampler:
+            loss = loss * _laid_out(objective.to_sampler, sequences, mask)
         if method["kl_coefficient"]:
             kl = divergence(tokens.values, _laid_out(objective.at_start, sequences, mask), policy.ratio)
             loss = loss + method["kl_coefficient"] * kl

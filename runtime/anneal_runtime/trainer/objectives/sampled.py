@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # Batches in a row that may lose every difference between rewards to errors.
 MOST_WITHOUT_SPREAD = 3
 PARTS = ("sampling", "grading", "training")
+# A token that the trainer finds likelier than the server that drew it counts at most so many times.
+LARGEST_RATIO_TO_SAMPLER = 3.0
 
 
 class SampledReinforcement(Reinforcement):
@@ -75,7 +77,12 @@ class SampledReinforcement(Reinforcement):
             old += [torch.tensor(sample["old_logps"], device=self.forward.device) for sample in samples]
         self.rows, self.old = encoded, dict(enumerate(old))
         self.keep_start(list(self.old))
-        self._figures = (*_figures(collected, old), *_scores(collected, self.graders))
+        ratio = _ratio_to_sampler(collected, old)
+        if self.method["rollouts"] == "server":
+            ratio = ratio.clamp(max=LARGEST_RATIO_TO_SAMPLER)
+            parts = torch.split(ratio.to(self.forward.device), [len(logps) for logps in old])
+            self.to_sampler = dict(enumerate(parts))
+        self._figures = (*_figures(collected, old, ratio), *_scores(collected, self.graders))
 
     def _count_errors(self, step: int, collected: Collected) -> None:
         """Remembers the first error for the news. Raises GraderFailed when errors leave nothing to learn from."""
@@ -115,16 +122,19 @@ def _number(reward: float | None) -> float:
     return torch.nan if reward is None else float(reward)
 
 
-def _figures(collected: Collected, old: list[torch.Tensor]) -> tuple[float, float, float]:
+def _ratio_to_sampler(collected: Collected, old: list[torch.Tensor]) -> torch.Tensor:
+    """Of each token of each answer, one after the other."""
+    samples = [sample for group in collected.samples for sample in group["samples"]]
+    return torch.exp(torch.cat(old).cpu() - torch.tensor([logp for sample in samples for logp in sample["logps"]]))
+
+
+def _figures(collected: Collected, old: list[torch.Tensor], ratio: torch.Tensor) -> tuple[float, float, float]:
     """Entropy, ratio to the sampler, share of answers without a score. The entropy is the mean of what the tokens'
     log-probabilities say of it: they were drawn from the distribution whose entropy it is.
     """
-    samples = [sample for group in collected.samples for sample in group["samples"]]
-    trained = torch.cat(old).cpu()
-    sampled = torch.tensor([logp for sample in samples for logp in sample["logps"]])
     errors = [error for line in collected.rewards for error in line["errors"]]
     unscored = sum(error is not None for error in errors) / len(errors)
-    return -float(trained.mean()), float(torch.exp(trained - sampled).mean()), unscored
+    return -float(torch.cat(old).cpu().mean()), float(ratio.mean()), unscored
 
 
 def _scores(collected: Collected, graders: list[str]) -> list[float]:

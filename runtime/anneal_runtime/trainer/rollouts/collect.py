@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -21,6 +22,7 @@ from anneal_runtime.trainer.prompts import Prompt
 from anneal_runtime.trainer.rollouts.grade import Grading, check_graded
 from anneal_runtime.trainer.rollouts.record import REWARDS, SAMPLES, Line, Record, Split, rounded
 from anneal_runtime.trainer.rollouts.sample import Asked, Place, Sampled, Sampler
+from anneal_runtime.trainer.rollouts.serve import ServedSampler
 from anneal_runtime.trainer.rows import EncodedRows
 from anneal_runtime.trainer.training_args import Note
 
@@ -43,7 +45,7 @@ class Collected:
 
 @dataclass
 class Collector:
-    sampler: Sampler
+    sampler: Sampler | ServedSampler
     forward: ForwardPass
     prompts: dict[Split, list[Prompt]]
     # Answers to each prompt.
@@ -67,6 +69,8 @@ class Collector:
         if samples is None and is_past:
             raise RolloutsLost(f"The answers that step {step} has sampled are gone, and later steps learn from them.")
         if samples is None:
+            if isinstance(self.sampler, ServedSampler):
+                self._alone(partial(self.sampler.publish, split, step))
             samples = self._sample(split, step, prompts, stop_requested)
             self._alone(lambda: self.record.commit(step, SAMPLES[split], samples or []))
         else:

@@ -55,7 +55,7 @@ class Grading:
             elif now - last_gain > PATIENCE_S:
                 raise GraderAway(f"The graders have not answered for a minute. {answer['waiting_for'] or ''}".strip())
             if len(found) < len(asked):
-                _wait(pause_s, pulse)
+                wait(pause_s, pulse)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         return [self._line(group, found) for group in groups]
 
@@ -130,7 +130,7 @@ def _chunks(samples: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield chunk
 
 
-def _wait(seconds: float, pulse: Callable[[], None]) -> None:
+def wait(seconds: float, pulse: Callable[[], None]) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(left, 0.2))

@@ -15,6 +15,7 @@ from anneal_runtime.trainer.rollouts.grade import Grading, GradingApi
 from anneal_runtime.trainer.rollouts.held_out_rewards import HeldOutRewards
 from anneal_runtime.trainer.rollouts.record import Record
 from anneal_runtime.trainer.rollouts.sample import Sampler
+from anneal_runtime.trainer.rollouts.serve import ServedSampler, Servers
 from anneal_runtime.trainer.training_args import Note
 from anneal_runtime.trainer.training_data import TrainingData
 
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """Where answers are kept and graded, and the names of the graders."""
+    """Where answers are kept, graded and sampled, and the names of the graders. Without servers the trainer samples."""
 
     record: Record
     api: GradingApi
     graders: list[str]
+    servers: Servers | None = None
 
     def begin(
         self,
@@ -44,16 +46,8 @@ class RolloutPlan:
         ranks: Ranks | None,
     ) -> Sampling:
         method, held_out = plan.method, data.held_out
-        sampler = Sampler(
-            model,
-            base,
-            seed=plan.args.seed,
-            temperature=method.temperature,
-            top_p=float(method["top_p"]),
-            max_tokens=int(method["max_completion_tokens"]),
-        )
         collector = Collector(
-            sampler=sampler,
+            sampler=self._sampler(plan, base, model, note),
             forward=forward,
             prompts={"train": data.train.prompts, "held_out": [] if held_out is None else held_out.prompts},
             counts={"train": int(method["samples_per_prompt"]), "held_out": int(method["eval_samples"])},
@@ -64,6 +58,13 @@ class RolloutPlan:
             ranks=ranks,
         )
         return Sampling(plan, collector, self.graders, None if held_out is None else held_out.used)
+
+    def _sampler(self, plan: Plan, base: LoadedModel, model: PeftModel, note: Note) -> Sampler | ServedSampler:
+        method, seed, most = plan.method, plan.args.seed, int(plan.method["max_completion_tokens"])
+        if self.servers is not None:
+            return ServedSampler(model, base, self.servers, plan.origin, plan.work_dir, note, seed, most)
+        top_p = float(method["top_p"])
+        return Sampler(model, base, seed=seed, temperature=method.temperature, top_p=top_p, max_tokens=most)
 
 
 @dataclass(frozen=True)

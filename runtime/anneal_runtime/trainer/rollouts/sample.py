@@ -23,6 +23,7 @@ from anneal_runtime.trainer.rollouts.policy import Policy
 
 if TYPE_CHECKING:
     from peft import PeftModel
+    from transformers import PreTrainedTokenizerBase
 
 # Rows times positions that are held at once.
 POSITIONS_AT_ONCE = 65_536
@@ -130,21 +131,26 @@ class Sampler:
         return Row(request, number, asked.prompt, params, min(self._max_tokens, self._context - len(asked.prompt)))
 
     def _sampled(self, row: Row, asked: Asked) -> Sampled:
-        tokens = [score.token for score in row.scores]
+        tokens, logps = [score.token for score in row.scores], [score.logprob for score in row.scores]
         assert row.answer is not None
-        text, reason = row.answer.text, str(row.answer.finish_reason)
-        calls: list[Message] = []
-        if asked.has_tools:
-            whole = self._tokenizer.decode(row.output, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-            spoken, calls = read_calls(self._tokenizer, str(whole))
-            text = spoken if calls else text_of(self._tokenizer, row.output)
-        return Sampled(
-            tokens,
-            [score.logprob for score in row.scores],
-            text,
-            calls or None,
-            "tool_calls" if calls and reason == "stop" else reason,
-        )
+        return sampled_of(self._tokenizer, asked, tokens, row.output, logps, str(row.answer.finish_reason))
+
+
+def sampled_of(
+    tokenizer: PreTrainedTokenizerBase,
+    asked: Asked,
+    tokens: list[int],
+    said: list[int],
+    logps: list[float],
+    reason: str,
+) -> Sampled:
+    """`said` is `tokens` without the one that ended the answer."""
+    text, calls = text_of(tokenizer, said), list[Message]()
+    if asked.has_tools:
+        whole = tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        spoken, calls = read_calls(tokenizer, str(whole))
+        text = spoken if calls else text
+    return Sampled(tokens, logps, text, calls or None, "tool_calls" if calls and reason == "stop" else reason)
 
 
 def _ignore(_result: Any) -> None:
