@@ -3,15 +3,10 @@ import { z } from 'zod'
 import { FineTuningGrader, rewardOf } from './fine-tuning-grader.ts'
 import { templatesOf } from './item-grader.ts'
 import { referencesIn } from './item-template.ts'
+import { ResponseFormat } from './response-format.ts'
 
 /** Room for a program and some conversations. */
 const maxGraderLength = 524_288
-
-const ResponseFormat = z.looseObject({
-  type: z
-    .enum(['text'], { error: 'must be text: structured answers are not sampled yet' })
-    .describe('Always text: answers are sampled as free text'),
-})
 
 /** Parts of `method.reinforcement` beside its hyperparameters. */
 export const rewardFields = {
@@ -26,6 +21,10 @@ export const rewardFields = {
 /** Frozen with the job, as the request wrote it; judges are those that their names meant then. */
 export type RewardTask = {
   grader: FineTuningGrader
+  /** Of structured answers. */
+  response_format?: ResponseFormat
+  /** The form, as model servers and trainers read it. */
+  grammar?: string
 }
 
 export type SentTask = z.output<z.ZodObject<typeof rewardFields>>

@@ -41,7 +41,8 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     optimizer = make_optimizer(args, parameters, note)
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
     line_tokens = packed_line_tokens(args.packing, model, note)
-    forward = ForwardPass(model, line_tokens=line_tokens, temperature=method.temperature)
+    form = None if plan.rollouts is None else plan.rollouts.form(base)
+    forward = ForwardPass(model, line_tokens=line_tokens, temperature=method.temperature, form=form)
     is_kept = plan.start is not None and method.runs_reference
     start = StartingModel(model, is_kept=is_kept) if has_reference(method) else None
     sampling = None if plan.rollouts is None else plan.rollouts.begin(plan, base, model, forward, data, note, ranks)

@@ -102,7 +102,8 @@ async function withTask(
   sent: MethodRequest | null | undefined,
 ): Promise<TrainingMethod | null> {
   if (method?.type !== 'reinforcement') return method
-  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}) }
+  const maxTokens = Number(method.hyperparameters['max_completion_tokens'])
+  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}, maxTokens) }
 }
 
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anneal_runtime.model_source import LoadedModel
+from anneal_runtime.trainer.answer_form import AnswerForm
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.objectives.reference import StartingModel
 from anneal_runtime.trainer.objectives.sampled import SampledReinforcement
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """Where answers are kept and graded, and the names of the graders."""
+    """Where answers are kept and graded, the names of the graders, and the form of answers as a grammar."""
 
     record: Record
     api: GradingApi
     graders: list[str]
+    grammar: str | None = None
+
+    def form(self, base: LoadedModel) -> AnswerForm | None:
+        return None if self.grammar is None else AnswerForm(self.grammar, base)
 
     def begin(
         self,
@@ -51,6 +56,7 @@ class RolloutPlan:
             temperature=method.temperature,
             top_p=float(method["top_p"]),
             max_tokens=int(method["max_completion_tokens"]),
+            form=forward.form,
         )
         collector = Collector(
             sampler=sampler,
