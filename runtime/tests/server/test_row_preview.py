@@ -13,6 +13,7 @@ from anneal_runtime.row_sequences import NOT_LEARNED
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.answer_rows import encode_answer_rows, read_answer_rows
 from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.prompts import encode_prompts
 from anneal_runtime.trainer.rows import EncodedRows, encode_rows
 
 Line = dict[str, Any]
@@ -220,3 +221,21 @@ def test_a_muted_answer_is_not_learned_although_everything_else_is() -> None:
 
     assert "Nobody" in learned(with_all) and "Nobody" not in learned(without)
     assert "Who" in learned(without) and "Because" in learned(without)
+
+
+@pytest.mark.parametrize("overlong", ["cut", "drop"])
+def test_a_prompt_is_shown_as_the_trainer_answers_it(tmp_path: Path, overlong: str) -> None:
+    encoder = TextEncoder(TOKENIZERS["llama 3"]())
+    lines = [{"input": "Who? " * n, "item": {}} for n in range(1, 20)]
+    lines += [{"messages": [said("user", "Who? " * n)], "tools": [], "item": {}} for n in range(1, 20)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    _, prompts = encode_prompts(path, encoder, 24, overlong)
+    method = {"type": "reinforcement", "reinforcement": {"hyperparameters": {}}}
+    body = {"method": method, "max_length": 24, "special_tokens": False, "overlong": overlong, "shown_rows": 40}
+    shown = Preview.from_json(body).of(encoder, [json.dumps(line) for line in lines])
+    sequences = [sequence for row in shown for sequence in row["sequences"]]
+    assert all(row["error"] is None for row in shown) and not any(each["learned"] for each in sequences)
+    kept = [each["shown"]["ids"] for each in sequences if not each["dropped"]]
+    assert kept == [prompt.tokens for prompt in prompts]
+    assert len(kept) == len(lines) if overlong == "cut" else 0 < len(kept) < len(lines)
