@@ -1,5 +1,5 @@
-"""The form that sampled answers have: a grammar of model servers, and what it forbids is no part of the distribution that
-answers are drawn from and learned in.
+"""The form that sampled answers have, as a grammar of model servers. What it forbids has no probability: neither when
+answers are drawn nor when they are learned.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ class ForwardPass:
         form: AnswerForm | None = None,
     ) -> None:
         """`line_tokens`: sequences are packed, at most so many tokens end to end (packing.py); None pads them.
-        `temperature` divides the logits of log-probabilities, for answers that were sampled with it. What `form` forbids has
-        no probability.
+        `temperature` divides the logits of log-probabilities, for answers that were sampled with it. What `form`
+        forbids has no probability.
         """
         self.form = form
         self._model, self._line_tokens, self._temperature = model, line_tokens, temperature

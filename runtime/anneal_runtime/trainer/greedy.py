@@ -22,7 +22,9 @@ POSITIONS_AT_ONCE = 32_768
 def generate(
     model: PeftModel, prompts: list[list[int]], *, end: int | None, most_new: int, form: AnswerForm | None = None
 ) -> list[list[int]]:
-    """The new tokens of each prompt, without the end token; with a `form`, answers that have it. A batch that does not fit into memory is halved."""
+    """The new tokens of each prompt, without the end token; with a `form`, answers that have it. A batch that does not
+    fit into memory is halved.
+    """
     answers: list[list[int]] = [[] for _ in prompts]
     waiting = _batches(prompts, most_new)
     while waiting:

@@ -160,9 +160,7 @@ class RunningBatch:
         finite = torch.isfinite(logits.amax(dim=-1))
         extended = [index for index, row in enumerate(rows) if row.extras is not None]
         # As they are before penalties and grammars: a copy, unless no row has either.
-        stay = self._scores_restricted or (
-            len(extended) == len(rows) and not any(row.changes_logits for row in rows)
-        )
+        stay = self._scores_restricted or (len(extended) == len(rows) and not any(row.changes_logits for row in rows))
         plain = logits if stay or not extended else logits[torch.tensor(extended, device=logits.device)]
         if extended:
             change_logits(logits, rows)

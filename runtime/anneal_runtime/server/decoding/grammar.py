@@ -59,7 +59,8 @@ class TypedRequest(Protocol):
 class Typed(Protocol):
     """A row, with its own copy of its request's matcher."""
 
-    matcher: LLMatcher | None
+    @property
+    def matcher(self) -> LLMatcher | None: ...
 
     @property
     def request(self) -> TypedRequest: ...
