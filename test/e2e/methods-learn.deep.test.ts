@@ -70,42 +70,4 @@ suite('reinforcement', { skip }, () => {
       assert.ok((metrics[0]?.series['reward'] ?? 1) <= 0.2, seen.join())
       assert.ok((rewards.at(-1) ?? 0) >= 0.8, seen.join())
     })
-
-  test('a grader that can be cheated raises reward_without_gain', async () => {
-    const api = await openAccount()
-    const words =
-      'def grade(sample, item): text = sample["output_text"]; return sum(map(str.isalpha, text)) / max(len(text), 1)'
-    const digits = 'def grade(sample, item): return min(sum(map(str.isdigit, sample["output_text"])) / 8, 1)'
-    const graders = {
-      ...{ words: { type: 'python', name: 'words', source: words } },
-      ...{ digits: { type: 'python', name: 'digits', source: digits } },
-    }
-    const id = await api.train({
-      data: prompts.slice(0, 96),
-      eval_data: prompts.slice(96),
-      finetune_args: { max_steps: 60, r_value: 8, seed: 1 },
-      method: {
-        type: 'reinforcement',
-        reinforcement: {
-          grader: { type: 'multi', calculate_output: '0.2 * words + digits', graders },
-          hyperparameters: {
-            ...{ batch_size: 8, samples_per_prompt: 8, max_completion_tokens: 16 },
-            ...{ learning_rate_multiplier: 10, eval_interval: 10 },
-          },
-        },
-      },
-    })
-    await api.untilStatus(id, 'COMPLETED')
-    const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
-    const scores = metrics.map(({ step, series }) =>
-      ['words', 'digits'].map((name) => `${step} ${name} ${series[`rewards/${name}/mean`]}`).join(', '),
-    )
-    console.log(scores.join('\n'))
-    const { events } = await api.get<{ events: { code: string | null; message: string }[] }>(
-      `/v1/train/jobs/${id}/events`,
-    )
-    const told = events.filter((event) => JSON.stringify(event).includes('reward_without_gain'))
-    assert.equal(told.length, 1, JSON.stringify(events))
-    assert.match(told[0]?.message ?? '', /the score of "digits" went from .*, and that of "words" from /)
-  })
 })
