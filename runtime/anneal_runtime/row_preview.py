@@ -13,9 +13,11 @@ from anneal_runtime.row_sequences import (
     AnswerRow,
     Row,
     Sequence,
+    answer_prompts,
     encode_answers,
     encode_supervised,
     ends_with,
+    fitting,
 )
 from anneal_runtime.tokenization import ChatRefused, TextEncoder, token_texts
 from anneal_runtime.trainer.method import Method
@@ -56,10 +58,11 @@ class Preview:
         return {"sequences": sequences, "error": self._error(sequences)}
 
     def _error(self, sequences: list[dict[str, Any]]) -> str | None:
+        has_learned = self.method.type == "reinforcement" or any(each["learned"] for each in sequences)
         is_dropped = any(each["dropped"] for each in sequences)
         if is_dropped and self.overlong == "refuse":
             return f"is longer than {self.max_length} tokens, which the job refuses"
-        return None if is_dropped or any(each["learned"] for each in sequences) else "has no token to learn"
+        return None if is_dropped or has_learned else "has no token to learn"
 
     def _sequences(self, encoder: TextEncoder, line: dict[str, Any]) -> list[dict[str, Any]]:
         # A row that is left out is shown whole.
@@ -69,6 +72,8 @@ class Preview:
             (encoded,) = encode_supervised(encoder, [row], most, self.method["train_on"])
             roles = ["answer" if row.input else "text"] * len(encoded.sequences)
             is_dropped = len(encoded.sequences[0][0]) > self.max_length
+        elif self.method.type == "reinforcement":
+            return [self._prompt(encoder, AnswerRow.of_prompt(line))]
         else:
             answers = AnswerRow.from_line(line)
             (encoded,) = encode_answers(encoder, [answers], most, learns_chosen_prompt=self.method.learns_chosen_prompt)
@@ -79,6 +84,16 @@ class Preview:
             self._told(encoder, role, sequence, is_cut=is_cut, is_dropped=is_dropped)
             for role, sequence, is_cut in zip(roles, encoded.sequences, encoded.cut, strict=True)
         ]
+
+    def _prompt(self, encoder: TextEncoder, row: AnswerRow) -> dict[str, Any]:
+        """As trainer/prompts.py encodes it. The model samples the answers, so nothing of the row is learned."""
+        (tokens,) = answer_prompts(encoder, [row])
+        is_dropped = self.overlong != "cut" and len(tokens) >= self.max_length
+        kept = tokens if is_dropped else fitting(encoder, tokens, 1, self.max_length)
+        sequence = (kept, [NOT_LEARNED] * len(kept))
+        told = self._told(encoder, "prompt", sequence, is_cut=len(kept) < len(tokens), is_dropped=is_dropped)
+        # No answer has lost its end.
+        return {**told, "ended": True}
 
     def _told(
         self, encoder: TextEncoder, role: str, sequence: Sequence, *, is_cut: bool, is_dropped: bool

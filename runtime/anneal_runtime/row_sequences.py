@@ -205,6 +205,12 @@ class AnswerRow:
     is_good: bool | None = None
 
     @classmethod
+    def of_prompt(cls, raw: dict[str, Any]) -> AnswerRow:
+        """A row without answers, which the model samples."""
+        messages = list(raw.get("messages", []))
+        return cls([], "" if messages else str(raw["input"]), messages, list(raw.get("tools") or []))
+
+    @classmethod
     def from_line(cls, raw: dict[str, Any]) -> AnswerRow:
         """`input` or `messages`, with `chosen` and `rejected`, or with `answer` and `label`."""
         is_judged = "answer" in raw

@@ -26,8 +26,16 @@ export const promptReaderOf =
     const { asked, item } = parts
     const row = readAsked(asked, value, unread)
     if ('reason' in row) return row
-    return itemProblem(item, needs) ?? { ...row, item }
+    const problem = itemProblem(item, needs)
+    if (problem) return problem
+    for (const key of Object.keys(item)) if (isOfChat(key) && !isRead(key, needs)) unread.push(key)
+    return { ...row, item }
   }
+
+/** Other platforms put these beside a prompt. Here they are parts of the item, which only graders read. */
+const isOfChat = (key: string) => /^\s*(system|functions)\s*$/i.test(key)
+const isRead = (key: string, needs: readonly ItemNeed[]) =>
+  needs.some(({ name }) => name === 'item' || new RegExp(`^item[.[]${key}\\b`).test(name))
 
 type Asked = { prompt?: Field; messages?: Field; tools?: Field }
 type Field = { key: string; value: unknown }
@@ -59,8 +67,15 @@ function readAsked({ prompt, messages, tools }: Asked, row: Fields, unread: stri
 
 /** Names the method that takes the row. */
 function missingPrompt(row: Fields): RowProblem {
+  const empty = Object.keys(row).find((key) => /^(prompt|messages)$/i.test(key.trim()))
+  if (empty !== undefined) return { field: empty, reason: 'is empty' }
   const has = (name: string) => !isAbsent(row[name])
-  const method = ['preferred_output', 'chosen', 'rejected'].some(has) ? 'dpo' : has('label') ? 'kto' : 'supervised'
+  const method = ['preferred_output', 'chosen', 'rejected'].some(has)
+    ? 'dpo'
+    : has('label')
+      ? 'kto'
+      : ['input', 'output', 'text', 'completion'].some(has) && 'supervised'
+  if (!method) return { field: 'prompt', reason: 'is missing' }
   return { field: 'prompt', reason: `is missing. This job's method is reinforcement; such rows are for ${method}` }
 }
 
@@ -86,8 +101,17 @@ function itemProblem(item: Fields, needs: readonly ItemNeed[]): RowProblem | nul
   if (text.length > maxItemCharacters)
     return { field: 'item', reason: `has more than ${maxItemCharacters} characters of JSON beside the prompt` }
   if (escapedNul.test(text)) return { field: nameWithNul(item), reason: 'contains a NUL character' }
-  const missing = needs.find(({ name }) => !isThere(name, item))
-  return missing ? { field: missing.name, reason: `is missing; the grader "${missing.grader}" reads it` } : null
+  const rounded = roundedIn(item)
+  if (rounded)
+    return {
+      field: `item.${rounded}`,
+      reason: 'has a whole number beyond 2^53, which loses digits: write it as a text',
+    }
+  for (const { name, grader } of needs) {
+    const lack = lackOf(name, item)
+    if (lack) return { field: name, reason: `${lack}; the grader "${grader}" reads it` }
+  }
+  return null
 }
 
 function nameWithNul(item: Fields): string {
@@ -95,12 +119,21 @@ function nameWithNul(item: Fields): string {
   return name === undefined ? 'item' : `item.${shown(name)}`
 }
 
-/** Clients write null for a field that they leave out. */
-function isThere(name: string, item: Fields): boolean {
+/** The field that holds a number whose digits were lost when its line was read. */
+function roundedIn(item: Fields): string | undefined {
+  const loses = (value: unknown): boolean =>
+    typeof value === 'number'
+      ? Number.isInteger(value) && !Number.isSafeInteger(value)
+      : typeof value === 'object' && value !== null && Object.values(value).some(loses)
+  return Object.keys(item).find((key) => loses(item[key]))
+}
+
+/** Null would be the text "null" to a grader that compares texts. */
+function lackOf(name: string, item: Fields): string | null {
   try {
-    return valueAt(name, { item }) !== null
+    return valueAt(name, { item }) === null ? 'is null' : null
   } catch (error) {
-    if (error instanceof MissingPart) return false
+    if (error instanceof MissingPart) return 'is missing'
     throw error
   }
 }

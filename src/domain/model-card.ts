@@ -7,6 +7,7 @@ import { loadCode } from './model-card-code.ts'
 import type { ExportFormat } from './model-export.ts'
 import type { DataFile, DataSplit } from './training-job.ts'
 import type { TrainingArgs } from './training-args.ts'
+import type { RewardTask } from './reward-task.ts'
 import type { TrainingMethod } from './training-method.ts'
 
 export type CardFacts = {
@@ -112,7 +113,15 @@ function introduction({ base, parent, args, method, learned, data }: CardFacts, 
       ? 'The service names no licence of the base.'
       : `The licence of the base is ${inline(base.license)}.`
   const name = method && method.type !== 'supervised' ? method.type : 'supervised fine-tuning'
-  return `${kind} ${inline(publicNameOf(base))}. Method: ${name}${form}, by LoRA of rank ${args.r_value}, with the data set ${inline(data.name)}.${from} ${licence}`
+  const rewards = method?.task ? ` Its answers were rewarded by ${gradersOf(method.task)}.` : ''
+  return `${kind} ${inline(publicNameOf(base))}. Method: ${name}${form}, by LoRA of rank ${args.r_value}, with the data set ${inline(data.name)}.${rewards}${from} ${licence}`
+}
+
+/** Names and kinds only: the rest may be an instruction or a program of the owner. */
+function gradersOf({ grader }: RewardTask): string {
+  const graders = grader.type === 'multi' ? Object.entries(grader.graders) : [[grader.name, grader] as const]
+  const named = graders.map(([name, { type }]) => `${inline(name)} (${type})`)
+  return `the grader${named.length > 1 ? 's' : ''} ${named.join(', ')}`
 }
 
 function dataTable({ data: { name, id, version, rows, hasOwnEvaluation } }: CardFacts): string {

@@ -4,15 +4,10 @@ import { FineTuningGrader, rewardOf } from './fine-tuning-grader.ts'
 import { FormulaError, uselessFormula } from './formula.ts'
 import { templatesOf } from './item-grader.ts'
 import { referencesIn } from './item-template.ts'
+import { ResponseFormat } from './response-format.ts'
 
 /** Room for a program and some conversations. */
 const maxGraderLength = 524_288
-
-const ResponseFormat = z.looseObject({
-  type: z
-    .enum(['text'], { error: 'must be text: structured answers are not sampled yet' })
-    .describe('Always text: answers are sampled as free text'),
-})
 
 type Multi = Extract<FineTuningGrader, { type: 'multi' }>
 
@@ -46,6 +41,10 @@ export const rewardFields = {
 /** Frozen with the job, as the request wrote it; judges are those that their names meant then. */
 export type RewardTask = {
   grader: FineTuningGrader
+  /** Of structured answers. */
+  response_format?: ResponseFormat
+  /** The form, as model servers and trainers read it. */
+  grammar?: string
 }
 
 export type SentTask = z.output<z.ZodObject<typeof rewardFields>>

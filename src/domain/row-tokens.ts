@@ -11,7 +11,7 @@ export type PreparedRows = { rows: PreparedRow[]; isEnd: boolean }
 
 /** One text that the trainer reads. A model server counts every one and shows the first ones. */
 export type RowSequence = {
-  role: 'text' | 'answer' | 'chosen' | 'rejected' | 'desirable' | 'undesirable'
+  role: 'text' | 'answer' | 'chosen' | 'rejected' | 'desirable' | 'undesirable' | 'prompt'
   /** Tokens of the sequence, also those that are not shown. */
   length: number
   learned: number

@@ -148,6 +148,7 @@ export const ShownMethod = z.object({
         .describe(
           'As the request named it; a model that judges is the one that its name meant then. Lists may leave it out',
         ),
+      response_format: sentObject.optional().describe('The form of structured answers, as the request named it'),
     })
     .optional()
     .describe(onlyOfMethod),
@@ -188,7 +189,8 @@ export function shownMethod(job: OfJob, model: OfModel | undefined): ShownMethod
   const type = methodNameOf(job)
   const ofArguments = type === 'reinforcement' && { eval_interval: job.args.eval_steps ?? 'auto' }
   const hyperparameters = { ...resolvedHyperparameters(job, model), ...ofArguments, ...hyperparametersOf(job) }
-  return { type, [type]: { ...job.method?.task, hyperparameters } }
+  const { grammar: _grammar, ...task } = job.method?.task ?? {}
+  return { type, [type]: { ...task, hyperparameters } }
 }
 
 /** The names of hyperparameters that the request of a job did not give, and that are no arguments. */

@@ -12,6 +12,7 @@
 //   preview-rows     rows of data as a training would learn them
 //   meter, metrics   counts of a request's work, and the numbers for Prometheus
 //   typed-output, text-bounds                   typed answers as a bounded grammar
+//   sampled-grammar  the form of answers that a training samples
 //   schema-threads, schema-operations           work on JSON schemas, beside the event loop where it is large
 import type { Replica, ServedModel } from '../repositories/model-servers.ts'
 import type { Servers } from './accept.ts'
@@ -26,6 +27,7 @@ import { createQueue } from './queue.ts'
 import { createReplicas } from './replicas.ts'
 import type { CompletionRequest } from './request.ts'
 import { sample, type SampleRequest } from './sample.ts'
+import { sampledGrammar } from './sampled-grammar.ts'
 import { createSchemaThreads } from './schema-threads.ts'
 
 export type Inference = ReturnType<typeof createInference>
@@ -74,6 +76,9 @@ export function createInference(dependencies: InferenceDependencies) {
 
     /** Reads large schemas. @throws ServiceError invalid_input with the path of what is refused */
     readSchemas: (...asked: Parameters<typeof schemas.read>) => schemas.read(...asked),
+
+    /** @returns null when the tokens leave no room. @throws ServiceError invalid_input naming the schema */
+    sampledGrammar: (asked: Parameters<typeof sampledGrammar>[1]) => sampledGrammar(schemas, asked),
 
     /** @returns the names of the adapters that the replica holds; null when it does not answer in time */
     async adaptersOf(server: ServedModel, replica: Replica): Promise<string[] | null> {

@@ -31,6 +31,14 @@ test('gives the trainer a prompt, and every other field as its item', () => {
   })
 })
 
+test('a system message beside the prompt is told, unless a grader reads it', () => {
+  const unread: string[] = []
+  const row = read({ prompt: 'Who?', answer: 'a', system: 'Be short.', note: 1 }, unread)
+  assert.deepEqual([unread, isProblem(row)], [['system'], false])
+  promptReaderOf([{ grader: 'right', name: 'item.system' }])({ prompt: 'Who?', system: 'Be short.' }, unread)
+  assert.deepEqual(unread, ['system'])
+})
+
 test('rows of one prompt stay together, whatever their items are', () => {
   const print = (row: unknown) => {
     const found = read(row)
@@ -49,7 +57,15 @@ const refused: [row: unknown, field: string, reason: string][] = [
   [{ prompt: 'Who?', answer: 'x'.repeat(65_536) }, 'item', 'has more than 65536 characters of JSON beside the prompt'],
   [{ input: 'Who?', output: 'Me' }, 'prompt', `is missing. ${forSupervised}`],
   [{ chosen: 'a', rejected: 'b' }, 'prompt', "is missing. This job's method is reinforcement; such rows are for dpo"],
-  [{ prompt: '', answer: 'a' }, 'prompt', `is missing. ${forSupervised}`],
+  [{ prompt: '', answer: 'a' }, 'prompt', 'is empty'],
+  [{ Messages: [], answer: 'a' }, 'Messages', 'is empty'],
+  [{ question: 'Who?', answer: 'a' }, 'prompt', 'is missing'],
+  [{ prompt: 'Who?', answer: null }, 'item.answer', 'is null; the grader "right" reads it'],
+  [
+    { prompt: 'Who?', answer: 'a', ids: [2 ** 53] },
+    'item.ids',
+    'has a whole number beyond 2^53, which loses digits: write it as a text',
+  ],
   [{ prompt: 7, answer: 'a' }, 'prompt', 'is a number, not a string'],
   [{ prompt: 'Who?', messages: [user] }, 'prompt', 'stands beside messages: keep one of them'],
   [{ prompt: 'Who?', tools: [tool], answer: 'a' }, 'tools', 'is for a prompt of messages'],

@@ -114,6 +114,16 @@ suite('the card of a model', () => {
     assert.ok(body.includes('{"role": "system", "content": "Say \\"hi\\".\\n```\\n# no heading"},'))
   })
 
+  test('names the graders, and nothing else of them', () => {
+    const secret = { type: 'python', source: 'def grade(sample, item): return 1  # secret' } as const
+    const both = { a: { ...secret, name: 'a' }, b: { ...secret, name: 'b' } }
+    const grader = { type: 'multi' as const, name: 'both', calculate_output: 'a + b', graders: both }
+    const method = { type: 'reinforcement' as const, hyperparameters: {}, given: [], task: { grader } }
+    const { body } = card({ method })
+    assert.match(body, /Its answers were rewarded by the graders a \(python\), b \(python\)\./)
+    assert.doesNotMatch(body, /secret/)
+  })
+
   test('names the method of the training with its hyperparameters', () => {
     const { body } = card({ method: { type: 'dpo', hyperparameters: { beta: 0.2 }, given: ['beta'] } })
     assert.match(body, /Method: dpo on pairs/)

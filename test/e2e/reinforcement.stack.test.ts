@@ -96,7 +96,50 @@ suite('a job of reinforcement', () => {
       isNear(series['reward'], mean(groups.flatMap(({ samples }) => samples.map(({ reward }) => reward ?? 0))), 1e-3)
     }
   })
+
+  test('structured answers have their form in training and evaluation, also after a kill', async () => {
+    const api = await openAccount()
+    const properties = {
+      colour: { enum: ['red', 'green', 'blue'] },
+      size: { type: 'integer', maximum: 99, minimum: 0 },
+    }
+    const schema = { type: 'object', properties, required: ['colour', 'size'], additionalProperties: false }
+    const grader = {
+      ...{ type: 'string_check', name: 'red', operation: 'eq' },
+      ...{ input: '{{sample.output_json.colour}}', reference: 'red' },
+    }
+    const hyperparameters = { batch_size: 2, samples_per_prompt: 4, max_completion_tokens: 48, num_iterations: 2 }
+    const response_format = { type: 'json_schema', json_schema: { name: 'thing', schema, strict: true } }
+    const body = {
+      data: Array.from({ length: 12 }, (_, row) => ({ prompt: `Say ${row}: ` })),
+      finetune_args: { max_steps: 8, save_steps: 3 },
+      method: { type: 'reinforcement', reinforcement: { grader, hyperparameters, response_format } },
+    }
+    const metricsOf = async (id: number) =>
+      (await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)).metrics
+    const killed = await api.train(body)
+    await eventually(async () => (await metricsOf(killed)).some(({ step }) => step === 4))
+    process.kill(pidOf(`ft-${killed}-a1`) ?? assert.fail('it has no trainer'), 'SIGKILL')
+    const whole = await api.train(body)
+    await Promise.all([killed, whole].map((id) => api.untilStatus(id, 'COMPLETED')))
+    const answersOf = async (id: number, step: number) =>
+      (await api.get<Page>(`/v1/train/jobs/${id}/rollouts?step=${step}&limit=100`)).groups
+    for (const step of [1, 3, 5, 7]) {
+      const groups = await answersOf(whole, step)
+      assert.deepEqual(await answersOf(killed, step), groups)
+      for (const { text } of groups.flatMap(({ samples }) => samples)) assert.match(text, form)
+    }
+    // The sampler and the trainer draw from one distribution.
+    for (const { series } of await metricsOf(whole)) isNear(series['sampling/importance_sampling_ratio/mean'], 1, 1e-3)
+    const { eval_results } = await api.get<{ eval_results: { outputs: { output: string }[] }[] }>(
+      `/v1/train/jobs/${whole}/eval`,
+    )
+    assert.ok(eval_results.length > 0)
+    for (const { output } of eval_results.flatMap(({ outputs }) => outputs)) assert.match(output, form)
+  })
 })
+
+const form = /^\{"colour":"(red|green|blue)","size":\d{1,2}\}$/
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 

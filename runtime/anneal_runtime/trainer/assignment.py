@@ -63,6 +63,8 @@ class Assignment:
     rollouts: list[Artifact]
     # The names of the graders of reinforcement.
     graders: list[str]
+    # The form of their answers.
+    grammar: str | None
     # The adapter of the tuned model that the training begins from; empty when it begins from the base.
     start: list[RemoteFile]
 
@@ -111,6 +113,7 @@ class Assignment:
             model=_artifact(raw["model"]),
             rollouts=[Artifact(each["step"], _files(each)) for each in raw.get("rollouts", [])],
             graders=raw.get("grader", {"names": []})["names"],
+            grammar=raw.get("grammar"),
             start=_files(raw.get("start", {"files": []})),
         )
 

@@ -17,13 +17,21 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedTokenizerBase
 
+    from anneal_runtime.trainer.answer_form import AnswerForm
+
 
 @torch.inference_mode()
 def evaluate(
-    model: PeftModel, encoder: TextEncoder, rows: list[Row], max_tokens: int | None = None, *, is_open: bool = False
+    model: PeftModel,
+    encoder: TextEncoder,
+    rows: list[Row],
+    max_tokens: int | None = None,
+    *,
+    is_open: bool = False,
+    form: AnswerForm | None = None,
 ) -> list[dict[str, Any]]:
     """Each row as `{"input", "expected", "tuned", "base"}`, in order. With `is_open` `max_tokens` alone bounds the
-    length, not the expected answers.
+    length, not the expected answers. Answers have the `form`.
     """
     model.eval()
     context = context_length(model.get_base_model().config)
@@ -35,7 +43,7 @@ def evaluate(
     answers: dict[str, list[str]] = {}
     for side in ("tuned", "base"):
         with model.disable_adapter() if side == "base" else nullcontext():
-            ids = generate(model, prompts, end=tokenizer.eos_token_id, most_new=most_new)
+            ids = generate(model, prompts, end=tokenizer.eos_token_id, most_new=most_new, form=form)
             answers[side] = [text_of(tokenizer, answer) for answer in ids]
     return [
         {"input": row.input, "expected": row.expected(encoder), "tuned": tuned, "base": base}

@@ -20,6 +20,8 @@ from anneal_runtime.trainer.rows import EncodedRows
 if TYPE_CHECKING:
     from peft import PeftModel
 
+    from anneal_runtime.trainer.answer_form import AnswerForm
+
 # Fixed cost of one more pass, in tokens. On a CPU this is Python.
 CPU_OVERHEAD_TOKENS = 48
 # On a GPU these are kernel launches, a tenth of a second for any model. Small models compute more tokens in that time.
@@ -60,11 +62,13 @@ class ForwardPass:
         line_tokens: int | None = None,
         temperature: float = 1.0,
         comfortable_tokens: int | None = None,
+        form: AnswerForm | None = None,
     ) -> None:
         """`line_tokens`: sequences are packed, at most so many tokens end to end (packing.py); None pads them.
         `temperature` divides the logits of log-probabilities, for answers that were sampled with it. A pass may always
-        have `comfortable_tokens`; None for what the device takes.
+        have `comfortable_tokens`; None for what the device takes. What `form` forbids has no probability.
         """
+        self.form = form
         self._model, self._line_tokens, self._temperature = model, line_tokens, temperature
         self.device = next(model.parameters()).device
         self._overhead_tokens = overhead_tokens(model, self.device)
@@ -127,6 +131,9 @@ class ForwardPass:
         logits = self.logits(batch)
         if self._temperature != 1:
             logits = logits / self._temperature
+        if self.form is not None:
+            forbidden = self.form.forbidden(rows, sequences, logits.shape[-1])
+            logits = logits.masked_fill(forbidden.to(logits.device), -torch.inf)
         logps = -cross_entropy(logits, batch.targets, reduction="none")
         values = logps.new_zeros(batch.shape).view(-1).index_copy(0, batch.cells, logps)
         is_learned = torch.zeros_like(values, dtype=torch.bool).index_fill(0, batch.cells, True)

@@ -13,18 +13,25 @@ from anneal_runtime.trainer.forward import autocast
 if TYPE_CHECKING:
     from peft import PeftModel
 
+    from anneal_runtime.trainer.answer_form import AnswerForm
+
 # Rows times positions that one batch may hold in its cache.
 POSITIONS_AT_ONCE = 32_768
 
 
-def generate(model: PeftModel, prompts: list[list[int]], *, end: int | None, most_new: int) -> list[list[int]]:
-    """The new tokens of each prompt, without the end token. A batch that does not fit into memory is halved."""
+def generate(
+    model: PeftModel, prompts: list[list[int]], *, end: int | None, most_new: int, form: AnswerForm | None = None
+) -> list[list[int]]:
+    """The new tokens of each prompt, without the end token; with a `form`, answers that have it. A batch that does not
+    fit into memory is halved.
+    """
     answers: list[list[int]] = [[] for _ in prompts]
     waiting = _batches(prompts, most_new)
     while waiting:
         batch = waiting.pop()
         try:
-            for index, answer in zip(batch, _decode(model, [prompts[i] for i in batch], end, most_new), strict=True):
+            found = _decode(model, [prompts[i] for i in batch], end, most_new, form)
+            for index, answer in zip(batch, found, strict=True):
                 answers[index] = answer
             continue
         except RuntimeError as error:
@@ -47,7 +54,9 @@ def _batches(prompts: list[list[int]], most_new: int) -> list[list[int]]:
     return batches
 
 
-def _decode(model: PeftModel, prompts: list[list[int]], end: int | None, most_new: int) -> list[list[int]]:
+def _decode(
+    model: PeftModel, prompts: list[list[int]], end: int | None, most_new: int, form: AnswerForm | None
+) -> list[list[int]]:
     device = next(model.parameters()).device
     width = max(map(len, prompts))
     tokens = torch.tensor([[0] * (width - len(ids)) + ids for ids in prompts], device=device)
@@ -55,16 +64,23 @@ def _decode(model: PeftModel, prompts: list[list[int]], end: int | None, most_ne
     position = (mask.cumsum(1) - 1).clamp(min=0)
     cache, live = DynamicCache(config=model.config), list(range(len(prompts)))
     answers: list[list[int]] = [[] for _ in prompts]
+    typed = None if form is None else form.begin(len(prompts))
     for _ in range(most_new):
         with autocast(model):
             logits = model(
                 input_ids=tokens, attention_mask=mask, position_ids=position, past_key_values=cache, logits_to_keep=1
             ).logits
-        chosen = logits[:, -1].argmax(-1)
+        last = logits[:, -1]
+        if form is not None and typed is not None:
+            form.restrict(last, typed)
+        chosen = last.argmax(-1)
         chosen_tokens = chosen.tolist()
         kept = [line for line, token in enumerate(chosen_tokens) if token != end]
         for line in kept:
             answers[live[line]].append(chosen_tokens[line])
+        if typed is not None:
+            kept = [line for line in kept if typed[line].takes(chosen_tokens[line])]
+            typed = [typed[line] for line in kept]
         if not kept:
             break
         if len(kept) < len(live):

@@ -187,7 +187,8 @@ def _with_rollouts(plan: Plan, attempt: Attempt, assignment: Assignment) -> Plan
     servers = JobServers(attempt.api) if plan.method["rollouts"] == "server" else None
     record = JobRecord(attempt.api, attempt.settings.work_dir, assignment, attempt.claim)
     args = replace(plan.args, save_steps=min(plan.args.save_steps, MOST_STEPS_TO_REPLAY))
-    return replace(plan, args=args, rollouts=RolloutPlan(record, attempt.api, assignment.graders, servers))
+    rollouts = RolloutPlan(record, attempt.api, assignment.graders, servers, assignment.grammar)
+    return replace(plan, args=args, rollouts=rollouts)
 
 
 def _silently(_code: str, _message: str) -> None:
@@ -218,7 +219,12 @@ def evaluate_model(attempt: Attempt, assignment: Assignment, model: PeftModel, l
     encoder = TextEncoder(loaded.tokenizer, special_tokens=assignment.args["special_tokens"])
     is_sampled = method.type == "reinforcement"
     most_tokens = assignment.evaluation_max_tokens or (method["max_completion_tokens"] if is_sampled else None)
-    results = evaluate(model, encoder, rows, most_tokens, is_open=is_sampled)
+    form = None
+    if assignment.grammar is not None:
+        from anneal_runtime.trainer.answer_form import AnswerForm
+
+        form = AnswerForm(assignment.grammar, loaded)
+    results = evaluate(model, encoder, rows, most_tokens, is_open=is_sampled, form=form)
     if is_sampled:
         # There is no answer to expect. The service has the graders score both, by the row's item.
         results = [{**result, "item": item} for result, item in zip(results, items_of(path), strict=False)]

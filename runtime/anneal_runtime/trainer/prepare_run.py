@@ -50,8 +50,13 @@ def prepare_run(plan: Plan, base: LoadedModel, note: Note, ranks: Ranks | None =
     learning_rate = learning_rate_schedule(args, optimizer, data.total_steps)
     line_tokens = packed_line_tokens(args.packing, model, note)
     comfortable = None if base.shards_on is None else 0
+    form = None if plan.rollouts is None else plan.rollouts.form(base)
     forward = ForwardPass(
-        model, line_tokens=line_tokens, temperature=method.temperature, comfortable_tokens=comfortable
+        model,
+        line_tokens=line_tokens,
+        temperature=method.temperature,
+        comfortable_tokens=comfortable,
+        form=form,
     )
     is_kept = plan.start is not None and method.runs_reference
     start = StartingModel(model, is_kept=is_kept) if has_reference(method) else None

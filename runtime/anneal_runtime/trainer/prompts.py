@@ -43,5 +43,4 @@ def encode_prompts(
 
 
 def _prompt_of(raw: dict[str, Any]) -> tuple[AnswerRow, dict[str, Any]]:
-    messages, tools = list(raw.get("messages", [])), list(raw.get("tools") or [])
-    return AnswerRow([], "" if messages else str(raw["input"]), messages, tools), dict(raw["item"])
+    return AnswerRow.of_prompt(raw), dict(raw["item"])

@@ -14,6 +14,7 @@ from anneal_runtime.row_sequences import NOT_LEARNED
 from anneal_runtime.tokenization import TextEncoder
 from anneal_runtime.trainer.answer_rows import encode_answer_rows, read_answer_rows
 from anneal_runtime.trainer.method import Method
+from anneal_runtime.trainer.prompts import encode_prompts
 from anneal_runtime.trainer.rows import EncodedRows, encode_rows
 
 Line = dict[str, Any]
@@ -145,7 +146,22 @@ def test_compared_and_judged_answers_are_shown_as_they_are_trained(name: str, lo
 
 
 PIECES = [
-    *("Who", "  two  ", "\n\n", "\t", "é", "e\u0301", "💡🏽", "漢字", "עברית", "\u200b", "\u00a0", "</s>", "<s>", "<|im_end|>"),
+    *(
+        "Who",
+        "  two  ",
+        "\n\n",
+        "\t",
+        "é",
+        "e\u0301",
+        "💡🏽",
+        "漢字",
+        "עברית",
+        "\u200b",
+        "\u00a0",
+        "</s>",
+        "<s>",
+        "<|im_end|>",
+    ),
     *("<|eot_id|>", "[INST]", "<unk>", '{"a": [1, 2.50]}', "{{ bos_token }}", "1,000.5", "'", "\\n", "far " * 30),
 ]
 
@@ -253,3 +269,21 @@ def test_a_muted_answer_is_not_learned_although_everything_else_is() -> None:
 
     assert "Nobody" in learned(with_all) and "Nobody" not in learned(without)
     assert "Who" in learned(without) and "Because" in learned(without)
+
+
+@pytest.mark.parametrize("overlong", ["cut", "drop"])
+def test_a_prompt_is_shown_as_the_trainer_answers_it(tmp_path: Path, overlong: str) -> None:
+    encoder = TextEncoder(TOKENIZERS["llama 3"]())
+    lines = [{"input": "Who? " * n, "item": {}} for n in range(1, 20)]
+    lines += [{"messages": [said("user", "Who? " * n)], "tools": [], "item": {}} for n in range(1, 20)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    _, prompts = encode_prompts(path, encoder, 24, overlong)
+    method = {"type": "reinforcement", "reinforcement": {"hyperparameters": {}}}
+    body = {"method": method, "max_length": 24, "special_tokens": False, "overlong": overlong, "shown_rows": 40}
+    shown = Preview.from_json(body).of(encoder, [json.dumps(line) for line in lines])
+    sequences = [sequence for row in shown for sequence in row["sequences"]]
+    assert all(row["error"] is None for row in shown) and not any(each["learned"] for each in sequences)
+    kept = [each["shown"]["ids"] for each in sequences if not each["dropped"]]
+    assert kept == [prompt.tokens for prompt in prompts]
+    assert len(kept) == len(lines) if overlong == "cut" else 0 < len(kept) < len(lines)

@@ -1,5 +1,6 @@
 """Answers that the trainer samples with the decoder of model servers, on its own weights."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,9 +9,11 @@ from support.trainer_process import TINY
 from support.training import USUAL_ARGS
 
 from anneal_runtime.model_source import load_causal_lm
-from anneal_runtime.tokenization import TextEncoder
+from anneal_runtime.tokenization import TextEncoder, text_of
 from anneal_runtime.trainer.adapter import add_adapter, trainable
+from anneal_runtime.trainer.answer_form import AnswerForm
 from anneal_runtime.trainer.forward import ForwardPass
+from anneal_runtime.trainer.greedy import generate
 from anneal_runtime.trainer.rollouts.collect import sequence_of
 from anneal_runtime.trainer.rollouts.policy import Policy
 from anneal_runtime.trainer.rollouts.sample import Asked, Place, Sampled, Sampler
@@ -142,3 +145,35 @@ def test_calls_of_offered_functions_are_read(monkeypatch: pytest.MonkeyPatch) ->
     assert with_tools.text == "So." and with_tools.tool_calls is not None
     assert with_tools.tool_calls[0]["function"] == {"name": "stock", "arguments": "{}"}
     assert with_tools.finish_reason == "tool_calls" and without.tool_calls is None
+
+
+# As the service writes it: an object with one of three colours and a number.
+GRAMMAR = """%llguidance {}
+start: "{\\"colour\\":" ("\\"red\\"" | "\\"green\\"" | "\\"blue\\"") ",\\"size\\":" /[1-9][0-9]{0,2}/ "}"
+"""
+
+
+@pytest.mark.parametrize("temperature", [1.0, 1.7])
+def test_the_trainer_scores_answers_under_the_form_that_they_were_drawn_with(temperature: float) -> None:
+    form = AnswerForm(GRAMMAR, LOADED)
+    drawn = Sampler(MODEL, LOADED, seed=7, temperature=temperature, top_p=1.0, max_tokens=64, form=form)
+    answers = drawn.sample(ASKED)
+    read = [json.loads(answer.text) for answer in answers if answer.finish_reason == "stop"]
+    assert len(read) == len(ASKED) and {each["colour"] for each in read} <= {"red", "green", "blue"}
+    rows = EncodedRows()
+    for asked, answer in zip(ASKED, answers, strict=True):
+        rows.add(sequence_of(asked.prompt, answer.tokens))
+    forward = ForwardPass(MODEL, temperature=temperature, form=form)
+    trained = forward.answer_token_logps(rows, list(range(len(answers))))
+    for answer, logps in zip(answers, trained, strict=True):
+        torch.testing.assert_close(torch.tensor(answer.logps), logps, rtol=0, atol=2e-4)
+    # Without the form the same tokens are far less likely.
+    assert torch.cat(trained_logps(answers, temperature)).sum() < torch.cat(trained).sum() - 10
+    # What other answers have added to the automaton changes nothing.
+    form.renew()
+    assert [answer.tokens for answer in drawn.sample(ASKED[::-1])][::-1] == [answer.tokens for answer in answers]
+
+
+def test_an_evaluation_answers_in_the_form() -> None:
+    found = generate(MODEL, PROMPTS, end=LOADED.tokenizer.eos_token_id, most_new=64, form=AnswerForm(GRAMMAR, LOADED))
+    assert all(json.loads(text_of(LOADED.tokenizer, answer))["size"] for answer in found)

@@ -2,27 +2,10 @@
 import { z } from 'zod'
 import type { SentSchema } from '../../domain/answer-schema/read-schemas.ts'
 import type { GrammarShape, SchemaShape } from '../../domain/answer-shape.ts'
+import { Schema, schemaOfFormat, type ResponseFormat } from '../../domain/response-format.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { keepsEmpty } from '../kit/empty-fields.ts'
-import { jsonSchema } from './few-keys.ts'
 import { unsupported } from './unsupported-params.ts'
-
-const Schema = jsonSchema.describe('A JSON schema; what is not supported is refused by its path')
-
-export const ResponseFormat = z.strictObject({
-  type: z
-    .enum(['text', 'json_object', 'json_schema'])
-    .describe('The kind of answer: free text, any JSON object, or JSON of a schema'),
-  json_schema: z
-    .strictObject({
-      name: z.string().max(64).describe('A name for the schema; not used'),
-      description: z.string().nullish().describe('Accepted and ignored'),
-      schema: Schema.describe('The JSON schema of the answer; what is not supported is refused by its path'),
-      strict: z.boolean().nullish().describe('Accepted: the answer always fits the schema'),
-    })
-    .nullish()
-    .describe('The schema of the answer, for json_schema'),
-})
 
 const longestGrammar = 100_000
 /** The engine refuses a longer regex. */
@@ -67,7 +50,7 @@ function schemaIn(text: string, context: z.RefinementCtx<string>): Record<string
 }
 
 type Asked = {
-  response_format?: z.output<typeof ResponseFormat> | null | undefined
+  response_format?: ResponseFormat | null | undefined
   structured_outputs?: z.output<typeof StructuredOutputs> | null | undefined
 }
 
@@ -76,7 +59,8 @@ export type SentShape = SchemaShape<SentSchema> | GrammarShape
 
 /** @returns null for text. @throws ServiceError invalid_input */
 export function shapeOf({ response_format: format, structured_outputs: outputs }: Asked): SentShape | null {
-  const byFormat = format ? shapeOfFormat(format) : null
+  const schema = format ? schemaOfFormat(format, 'response_format') : null
+  const byFormat: SentShape | null = schema && { kind: 'schema', schema }
   const byOutputs = outputs ? shapeOfOutputs(outputs) : null
   if (byFormat && byOutputs)
     throw invalidInput(
@@ -86,15 +70,6 @@ export function shapeOf({ response_format: format, structured_outputs: outputs }
   return byFormat ?? byOutputs
 }
 
-function shapeOfFormat({ type, json_schema: named }: z.output<typeof ResponseFormat>): SentShape | null {
-  if (type === 'text') return null
-  if (type === 'json_object') return { kind: 'schema', schema: anyObject }
-  if (!named) throw invalidInput('response_format.json_schema', 'response_format.json_schema is required.')
-  return { kind: 'schema', schema: { at: 'response_format.json_schema.schema', schema: named.schema } }
-}
-
-const anyObject: SentSchema = { at: 'response_format', schema: { type: 'object', additionalProperties: true } }
-
 function shapeOfOutputs(outputs: z.output<typeof StructuredOutputs>): SentShape {
   const { json, json_object: isObject, regex, choice, grammar } = outputs
   const kinds = [json, isObject || null, regex, choice, grammar].filter((value) => (value ?? null) !== null)
@@ -103,7 +78,8 @@ function shapeOfOutputs(outputs: z.output<typeof StructuredOutputs>): SentShape 
       'structured_outputs',
       'structured_outputs must have exactly one of json, json_object, regex, choice and grammar.',
     )
-  if (isObject) return { kind: 'schema', schema: anyObject }
+  if (isObject)
+    return { kind: 'schema', schema: { at: 'response_format', schema: { type: 'object', additionalProperties: true } } }
   if (json) return { kind: 'schema', schema: { at: 'structured_outputs.json', schema: json } }
   if (choice) return { kind: 'regex', regex: `(${choice.map(literal).join('|')})` }
   if (regex) return { kind: 'regex', regex }

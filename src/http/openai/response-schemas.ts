@@ -4,7 +4,7 @@ import { textOfParts } from '../../domain/chat.ts'
 import { named } from '../kit/named-schemas.ts'
 import { Metadata } from '../lamini/schemas/metadata.ts'
 import { ModelName } from '../lamini/schemas/prompt.ts'
-import { jsonSchema } from './few-keys.ts'
+import { jsonSchema } from '../../domain/few-keys.ts'
 import { generationFields, maxTokens } from './generation.ts'
 import { ignoredText, only, onlyEmpty, unsupported } from './unsupported-params.ts'
 

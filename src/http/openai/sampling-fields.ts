@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { SamplingExtras } from '../../domain/sampling-extras.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { fewKeys } from './few-keys.ts'
+import { fewKeys } from '../../domain/few-keys.ts'
 
 const maxLogprobs = 20
 const maxBiases = 1024

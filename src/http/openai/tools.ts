@@ -6,7 +6,7 @@ import type { CallsOf } from '../../domain/answer-shape.ts'
 import type { ChatTool } from '../../domain/chat.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { ReadCall } from '../../domain/tools/call-reader.ts'
-import { jsonSchema } from './few-keys.ts'
+import { jsonSchema } from '../../domain/few-keys.ts'
 import type { SentShape } from './response-format.ts'
 
 const FunctionName = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, underscores or dashes')

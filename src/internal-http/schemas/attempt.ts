@@ -51,6 +51,7 @@ export const ClaimAnswer = z.object({
     })
     .optional()
     .describe('Of a job of reinforcement'),
+  grammar: z.string().optional().describe('The form of its structured answers, as model servers read grammars'),
   rollouts: z
     .array(z.object({ step: z.int32(), files: SavedArtifact.shape.files }))
     .optional()

@@ -45,6 +45,7 @@ export async function claimAttempt({ pod, input }: { pod: PodCtx; input: ClaimIn
     ...(method && { method: methodForTrainer(method) }),
     ...(method?.task && {
       grader: graderForTrainer(method.task),
+      ...(method.task.grammar && { grammar: method.task.grammar }),
       rollouts: attempt.mode === 'train' ? await neededRollouts(pod, attempt, method) : [],
     }),
     data: {

@@ -1,6 +1,5 @@
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { PreparedRow, TokenizedRow } from '../../domain/row-tokens.ts'
-import { invalidInput } from '../../domain/service-error.ts'
 import type { TrainingArgs } from '../../domain/training-args.ts'
 import { methodForTrainer, type TrainingMethod } from '../../domain/training-method.ts'
 import type { Ctx } from '../context.ts'
@@ -20,11 +19,6 @@ export async function showTokens(
   { rows, training: { entry, args, method } }: { rows: readonly PreparedRow[]; training: Training },
   signal: AbortSignal,
 ): Promise<TokenizedRow[]> {
-  if (method?.type === 'reinforcement')
-    throw invalidInput(
-      '',
-      'Rows for reinforcement cannot be shown as tokens: the job learns answers that it samples itself.',
-    )
   const texts = rows.flatMap(({ text }) => text ?? [])
   const asked = {
     method: method ? methodForTrainer(method) : undefined,

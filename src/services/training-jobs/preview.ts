@@ -1,5 +1,6 @@
 import { totalsOf, type PreparedRows, type TokenizedRow, type TokenTotals } from '../../domain/row-tokens.ts'
 import { methodNameOf, shownMethod, type ShownMethod } from '../../domain/training-method.ts'
+import { itemNeedsOf } from '../../domain/reward-task.ts'
 import type { TrainingArgs } from '../../domain/training-args.ts'
 import type { Columns } from '../../domain/dataset-report.ts'
 import type { Ctx } from '../context.ts'
@@ -42,6 +43,7 @@ export async function previewTrainingJob({
         key,
         columns,
         method: methodNameOf({ method }),
+        ...(method?.task && { needs: itemNeedsOf(method.task) }),
         offset: 0,
         limit: Math.floor(countedRows / setCount),
       },

@@ -1,8 +1,11 @@
 // Checks what a reinforcement job rewards its answers by, before the job is accepted.
 import { rewardOf, type FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import { templatesOf } from '../../domain/item-grader.ts'
+import { readSchemas } from '../../domain/answer-schema/read-schemas.ts'
 import { referencesIn } from '../../domain/item-template.ts'
+import { schemaOfFormat, type ResponseFormat } from '../../domain/response-format.ts'
 import { itemNeedsOf, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
+import type { TrainingMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
 import { pinJudges } from '../evaluations/create.ts'
@@ -16,9 +19,39 @@ const firstRows = 20
  * @returns the task of the request, with the models that its judges mean now
  * @throws ServiceError invalid_input, model_not_found
  */
-export async function resolveTask(ctx: Ctx, { grader }: Partial<SentTask>): Promise<RewardTask> {
+export async function resolveTask(
+  ctx: Ctx,
+  { grader, response_format: format }: Partial<SentTask>,
+  { max_completion_tokens: maxTokens, rollouts }: TrainingMethod['hyperparameters'],
+): Promise<RewardTask> {
   if (!grader) throw invalidInput(`${field}.grader`, 'A reinforcement job needs a grader.')
-  return { grader: await pinGrader(ctx, grader) }
+  const form = format ? await formOf(ctx, format, Number(maxTokens)) : null
+  if (form && rollouts === 'server')
+    throw invalidInput(
+      `${field}.response_format`,
+      'Model servers sample free text for a training. Use rollouts "inline" with this response_format.',
+    )
+  return { grader: await pinGrader(ctx, grader), ...form }
+}
+
+/** Trainers read it with their assignment. */
+const maxGrammarCharacters = 262_144
+
+/** @throws ServiceError invalid_input with the path of what is refused */
+async function formOf({ deps: { inference }, accountId }: Ctx, format: ResponseFormat, maxTokens: number) {
+  const sent = schemaOfFormat(format, `${field}.response_format`)
+  if (!sent) return null
+  const caller = { accountId, signal: new AbortController().signal }
+  const [schema] = await readSchemas([sent], (large) => inference.readSchemas(large, caller))
+  const grammar = schema && (await inference.sampledGrammar({ schema, maxTokens, ...caller }))
+  if (!grammar)
+    throw invalidInput(
+      `${field}.hyperparameters.max_completion_tokens`,
+      `max_completion_tokens is ${maxTokens}, which leaves no room for an answer of this response_format.`,
+    )
+  if (grammar.length > maxGrammarCharacters)
+    throw invalidInput(sent.at, `${sent.at} is too large for the answers of a training: simplify it.`)
+  return { response_format: format, grammar }
 }
 
 const knownParts = /^sample(\.(output_text|finish_reason)$|\.output_(json|tools)\b|$)/

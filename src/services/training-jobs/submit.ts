@@ -116,7 +116,7 @@ async function withTask(
   sent: MethodRequest | null | undefined,
 ): Promise<TrainingMethod | null> {
   if (method?.type !== 'reinforcement') return method
-  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}) }
+  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}, method.hyperparameters) }
 }
 
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {

@@ -9,7 +9,19 @@ type Refusal = {
   error?: { param: string; message: string }
 }
 type Estimate = { steps: number; samples: number; sampled_tokens: object; judge_calls: number }
-type Shown = { method: { type: string; reinforcement: { grader: object; hyperparameters: Record<string, unknown> } } }
+type Preview = {
+  rows: {
+    sequences: { role: string; learned: number; tokens: string[]; trained_spans: unknown[] }[] | null
+    error: object | null
+  }[]
+  totals: { learned: number }
+}
+type Shown = {
+  method: {
+    type: string
+    reinforcement: { grader: object; response_format?: object; hyperparameters: Record<string, unknown> }
+  }
+}
 
 const right = {
   ...{ type: 'string_check', name: 'right', operation: 'eq' },
@@ -23,6 +35,7 @@ const method = (grader?: object, hyperparameters: object = {}) => ({
   type: 'reinforcement',
   reinforcement: { grader, hyperparameters },
 })
+const formOf = (schema: object) => ({ type: 'json_schema', json_schema: { name: 'form', schema, strict: true } })
 const rows = Array.from({ length: 16 }, (_, row) => ({ prompt: `Who is ${row}?`, answer: `${row}` }))
 
 const refused = async (api: Api, path: string, body: object): Promise<Refusal> => {
@@ -57,8 +70,45 @@ suite('jobs of reinforcement', () => {
       ...{ model_name: connection().baseModel, data: rows, method: method(unknown) },
     })
     assert.equal(status, 404)
-    const { detail: ofPreview } = await refused(api, '/v1/train?preview=true', { method: method(right) })
-    assert.match(ofPreview, /learns answers that it samples itself/)
+  })
+
+  test('a preview shows each prompt as tokens, and nothing that is learned', async () => {
+    const api = await openAccount()
+    const { rows: shown, totals } = await api.post<Preview>('/v1/train?preview=true', {
+      ...{ model_name: connection().baseModel, method: method(right) },
+      data: [...rows, { prompt: 'Who?' }],
+    })
+    assert.deepEqual(shown[16]?.error, { field: 'item.answer', reason: 'is missing; the grader "right" reads it' })
+    for (const { error, sequences } of shown.slice(0, 16)) {
+      assert.equal(error, null)
+      const [prompt, ...others] = sequences ?? assert.fail()
+      assert.deepEqual([prompt?.role, prompt?.learned, prompt?.trained_spans, others], ['prompt', 0, [], []])
+    }
+    assert.match(shown[3]?.sequences?.[0]?.tokens.join('') ?? '', /Who is 3\?/)
+    assert.equal(totals.learned, 0)
+  })
+
+  test('a form of answers is refused as serving refuses it, and shown by the job', async () => {
+    const api = await openAccount()
+    const at = 'method.reinforcement.response_format'
+    const asked = (schema: object, hyperparameters: object = {}) => ({
+      type: 'reinforcement',
+      reinforcement: { grader: right, hyperparameters, response_format: formOf(schema) },
+    })
+    const properties = { name: { type: 'string', uniqueItems: true } }
+    for (const path of ['/v1/train?dry_run=true', '/v1/train']) {
+      const { errors } = await refused(api, path, { method: asked({ type: 'object', properties }) })
+      assert.equal(errors?.[0]?.path, `${at}.json_schema.schema#/properties/name/uniqueItems`)
+    }
+    const colour = { type: 'object', properties: { colour: { enum: ['red', 'green'] } }, required: ['colour'] }
+    const { errors } = await refused(api, '/v1/train', { method: asked(colour, { max_completion_tokens: 2 }) })
+    assert.equal(errors?.[0]?.path, 'method.reinforcement.hyperparameters.max_completion_tokens')
+    const training_file = await fileOf(api, rows)
+    const shown = await api.post<Shown>('/openai/v1/fine_tuning/jobs', {
+      ...{ model: connection().baseModel, training_file, method: asked(colour) },
+    })
+    const { grader, response_format, ...others } = shown.method.reinforcement
+    assert.deepEqual([grader, response_format, Object.keys(others)], [right, formOf(colour), ['hyperparameters']])
   })
 
   test('a dry run counts the answers, their tokens and what is judged', async () => {

@@ -38,8 +38,12 @@ class RowFailed(Exception):
 
 
 class RunningBatch:
-    def __init__(self, forward: Forward, grammars: Grammars, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, forward: Forward, grammars: Grammars, vocabulary: Vocabulary, *, scores_restricted: bool = False
+    ) -> None:
+        """`scores_restricted`: log-probabilities are those under the grammars. All rows then have extras."""
         self._forward, self._grammars, self._vocabulary = forward, grammars, vocabulary
+        self._scores_restricted = scores_restricted
         self.rows: list[Row] = []
         self._cache = forward.new_cache()
         # The rest of a step that is not done, and what has failed in it.
@@ -156,7 +160,7 @@ class RunningBatch:
         finite = torch.isfinite(logits.amax(dim=-1))
         extended = [index for index, row in enumerate(rows) if row.extras is not None]
         # As they are before penalties and grammars: a copy, unless no row has either.
-        stay = len(extended) == len(rows) and not any(row.changes_logits for row in rows)
+        stay = self._scores_restricted or (len(extended) == len(rows) and not any(row.changes_logits for row in rows))
         plain = logits if stay or not extended else logits[torch.tensor(extended, device=logits.device)]
         if extended:
             change_logits(logits, rows)

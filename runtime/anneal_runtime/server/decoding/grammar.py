@@ -16,7 +16,10 @@ import numpy as np
 import torch
 from llguidance import LLMatcher, LLParserLimits
 
+from anneal_runtime.server.decoding.rows import check_matcher
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from transformers import PreTrainedTokenizerBase
 
 CACHED_GRAMMARS = 256
@@ -56,7 +59,8 @@ class TypedRequest(Protocol):
 class Typed(Protocol):
     """A row, with its own copy of its request's matcher."""
 
-    matcher: LLMatcher | None
+    @property
+    def matcher(self) -> LLMatcher | None: ...
 
     @property
     def request(self) -> TypedRequest: ...
@@ -147,13 +151,22 @@ class Grammars:
             if (seconds := time.thread_time() - begun) > SLOW_MASK_S:
                 self._count_growth(row.request.grammar, seconds)
             yield
-        flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, : logits.shape[1]]
-        forbidden = torch.from_numpy(flags == 0).to(logits.device)
+        forbidden = _forbidden(bits, logits.shape[1]).to(logits.device)
         if len(masked) == len(rows):
             logits[:, : forbidden.shape[1]].masked_fill_(forbidden, -torch.inf)
         else:
             typed = torch.tensor([index for _, index, _ in masked], device=logits.device)
             logits[typed] = logits[typed].masked_fill(forbidden, -torch.inf)
+
+    def along(self, start: LLMatcher, answer: Sequence[int], width: int) -> torch.Tensor:
+        """[tokens, width]: what the grammar forbids at each place of an answer. Raises GrammarFailed."""
+        matcher = start.deep_copy()
+        bits = llguidance.numpy.allocate_token_bitmask(len(answer), self._vocabulary)
+        for place, token in enumerate(answer):
+            llguidance.numpy.fill_next_token_bitmask(matcher, bits, place)
+            matcher.consume_token(token)
+        check_matcher(matcher)
+        return _forbidden(bits, width)
 
     def _count_growth(self, matcher: LLMatcher | None, seconds: float) -> None:
         """A slow mask makes states of the automaton, as compiling does."""
@@ -200,6 +213,11 @@ class Grammars:
         except ValueError as error:
             raise BadGrammar(f"The grammar cannot be used: {_first_line(str(error))}") from error
         return lark if forces else lark + NO_FORCING
+
+
+def _forbidden(bits: NDArray[np.int32], width: int) -> torch.Tensor:
+    flags = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :width]
+    return torch.from_numpy(flags == 0)
 
 
 def _first_line(message: str) -> str:

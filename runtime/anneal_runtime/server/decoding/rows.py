@@ -60,6 +60,12 @@ class GrammarFailed(GenerationFailed):
     """The row's grammar is too complex to apply."""
 
 
+def check_matcher(matcher: LLMatcher) -> None:
+    """A matcher in error also reports "stopped": without this check a broken answer would pass as complete."""
+    if matcher.is_error():
+        raise GrammarFailed("The grammar is too complex to apply. Simplify it.")
+
+
 class Row:
     def __init__(
         self, request: GenerationRequest, index: int, prompt: list[int], params: SamplingParams, max_tokens: int
@@ -127,7 +133,7 @@ class Row:
         ended = token in vocabulary.end_tokens
         if self.matcher is not None:
             self.matcher.consume_token(token)
-            self._check_matcher()
+            check_matcher(self.matcher)
         if ended:
             self._finish("stop", vocabulary)
         else:
@@ -147,13 +153,8 @@ class Row:
         forced = [token for token in self.matcher.compute_ff_tokens() if token not in vocabulary.end_tokens]
         # The row ends where its tokens do, so the matcher need not follow further.
         self.matcher.consume_tokens(forced[: self.max_tokens - len(self.output)])
-        self._check_matcher()
+        check_matcher(self.matcher)
         self._take(forced, vocabulary)
-
-    def _check_matcher(self) -> None:
-        # A matcher in error also reports "stopped": without this check a broken answer would pass as complete.
-        if self.matcher is not None and self.matcher.is_error():
-            raise GrammarFailed("The grammar is too complex to apply. Simplify it.")
 
     def _take(self, tokens: list[int], vocabulary: Vocabulary) -> None:
         room = self.max_tokens - len(self.output)

@@ -64,6 +64,8 @@ class Collector:
         EndsBetweenSteps, between two commits.
         """
         prompts = [self.prompts[split][row] for row in rows]
+        if self.forward.form is not None:
+            self.forward.form.renew()
         since = time.monotonic()
         samples = self._agreed(lambda: self.record.find(step, SAMPLES[split]))
         if samples is None and is_past:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anneal_runtime.model_source import LoadedModel
+from anneal_runtime.trainer.answer_form import AnswerForm
 from anneal_runtime.trainer.forward import ForwardPass
 from anneal_runtime.trainer.objectives.reference import StartingModel
 from anneal_runtime.trainer.objectives.sampled import SampledReinforcement
@@ -28,12 +29,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """Where answers are kept, graded and sampled, and the names of the graders. Without servers the trainer samples."""
+    """Where answers are kept, graded and sampled, the names of the graders, and the form of answers as a grammar. Without
+    servers the trainer samples.
+    """
 
     record: Record
     api: GradingApi
     graders: list[str]
     servers: Servers | None = None
+    grammar: str | None = None
+
+    def form(self, base: LoadedModel) -> AnswerForm | None:
+        return None if self.grammar is None else AnswerForm(self.grammar, base)
 
     def begin(
         self,
@@ -47,7 +54,7 @@ class RolloutPlan:
     ) -> Sampling:
         method, held_out = plan.method, data.held_out
         collector = Collector(
-            sampler=self._sampler(plan, base, model, note),
+            sampler=self._sampler(plan, base, model, forward.form, note),
             forward=forward,
             prompts={"train": data.train.prompts, "held_out": [] if held_out is None else held_out.prompts},
             counts={"train": int(method["samples_per_prompt"]), "held_out": int(method["eval_samples"])},
@@ -59,12 +66,14 @@ class RolloutPlan:
         )
         return Sampling(plan, collector, self.graders, None if held_out is None else held_out.used)
 
-    def _sampler(self, plan: Plan, base: LoadedModel, model: PeftModel, note: Note) -> Sampler | ServedSampler:
+    def _sampler(
+        self, plan: Plan, base: LoadedModel, model: PeftModel, form: AnswerForm | None, note: Note
+    ) -> Sampler | ServedSampler:
         method, seed, most = plan.method, plan.args.seed, int(plan.method["max_completion_tokens"])
         if self.servers is not None:
             return ServedSampler(model, base, self.servers, plan.origin, plan.work_dir, note, seed, most)
         top_p = float(method["top_p"])
-        return Sampler(model, base, seed=seed, temperature=method.temperature, top_p=top_p, max_tokens=most)
+        return Sampler(model, base, seed=seed, temperature=method.temperature, top_p=top_p, max_tokens=most, form=form)
 
 
 @dataclass(frozen=True)

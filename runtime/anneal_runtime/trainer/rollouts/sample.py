@@ -15,10 +15,17 @@ from anneal_runtime.server.decoding.batch import RunningBatch
 from anneal_runtime.server.decoding.cache import RowCache
 from anneal_runtime.server.decoding.extras import Extras
 from anneal_runtime.server.decoding.forward import TorchForward
-from anneal_runtime.server.decoding.rows import GenerationRequest, Row, SamplingParams, Vocabulary
+from anneal_runtime.server.decoding.rows import (
+    GenerationRequest,
+    GrammarFailed,
+    Row,
+    SamplingParams,
+    Vocabulary,
+)
 from anneal_runtime.tokenization import text_of
 from anneal_runtime.tool_text import Message, read_calls
-from anneal_runtime.trainer.failures import Diverged
+from anneal_runtime.trainer.answer_form import AnswerForm
+from anneal_runtime.trainer.failures import DataError, Diverged
 from anneal_runtime.trainer.rollouts.policy import Policy
 
 if TYPE_CHECKING:
@@ -66,8 +73,17 @@ class Sampled:
 
 class Sampler:
     def __init__(
-        self, model: PeftModel, base: LoadedModel, *, seed: int, temperature: float, top_p: float, max_tokens: int
+        self,
+        model: PeftModel,
+        base: LoadedModel,
+        *,
+        seed: int,
+        temperature: float,
+        top_p: float,
+        max_tokens: int,
+        form: AnswerForm | None = None,
     ) -> None:
+        self._form = form
         self._policy = Policy(model)
         self._tokenizer = base.tokenizer
         config = model.get_base_model().generation_config
@@ -100,12 +116,14 @@ class Sampler:
         return [found[each.place] for each in asked]
 
     def _run(self, asked: list[Asked], pulse: Callable[[], None]) -> Iterator[tuple[Place, Sampled]]:
-        request = GenerationRequest(self._policy.adapter(), None, _ignore)
+        form = self._form
+        request = GenerationRequest(self._policy.adapter(), None if form is None else form.start, _ignore)
+        grammars = _NoGrammars() if form is None else form.grammars
         rows = {self._row(request, number, each): each for number, each in enumerate(asked)}
         # Longest last, and taken from the end: later rows then join a batch that is already as wide as they are.
         waiting = sorted(rows, key=lambda row: (len(row.prompt), -row.index))
         most, forward = self._most_rows(asked), _SharedPrompts(self._policy.forward, self._temperature)
-        batch = RunningBatch(forward, _NoGrammars(), self._vocabulary)  # type: ignore[arg-type]
+        batch = RunningBatch(forward, grammars, self._vocabulary, scores_restricted=True)  # type: ignore[arg-type]
         while waiting or batch.rows:
             free = most - len(batch.rows)
             if waiting and (free >= max(most // SHARE_THAT_JOINS, 1)):
@@ -115,8 +133,11 @@ class Sampler:
             else:
                 failures = batch.step() or []
             if failures:
-                # Only numbers that are not finite fail a row without a grammar.
-                raise Diverged(f"The training diverged. {failures[0].cause} Use a lower learning_rate.")
+                cause = failures[0].cause
+                if isinstance(cause, GrammarFailed):
+                    raise DataError(f"response_format: {cause}")
+                # Nothing else but numbers that are not finite fails a row.
+                raise Diverged(f"The training diverged. {cause} Use a lower learning_rate.")
             for row in [row for row in batch.rows if row.answer is not None]:
                 yield rows[row].place, self._sampled(row, rows[row])
             batch.drop([row.answer is not None for row in batch.rows])

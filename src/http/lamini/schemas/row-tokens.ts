@@ -14,7 +14,7 @@ export const TokenSequences = z
       'TokenSequence',
       z.object({
         role: z
-          .enum(['text', 'answer', 'chosen', 'rejected', 'desirable', 'undesirable'])
+          .enum(['text', 'answer', 'chosen', 'rejected', 'desirable', 'undesirable', 'prompt'])
           .describe('What the sequence teaches'),
         tokens: z
           .array(z.string())
