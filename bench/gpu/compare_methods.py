@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ from anneal_runtime.trainer.training_args import TrainingArgs
 from anneal_runtime.trainer.training_run import Plan, TrainingRun
 
 GPU = torch.cuda.is_available()
+# The trainer hides the package from PEFT, so the usual question is answered with no.
+HAS_4BIT = PathFinder.find_spec("bitsandbytes") is not None
 # Short rows, of which a GPU takes many.
 RANK, BATCH, PROMPTS_A_STEP = (64, 16, PROMPTS) if GPU else (8, 2, 1)
 # A CPU packs only when it must.
@@ -81,7 +83,7 @@ def compare(name: str, model: Path, steps: int) -> bool:
     rows = ROWS_OF[name]()
     tokens, losses = 0, dict[str, float]()
     for variant, changes in VARIANTS.items():
-        if "load_in_4bit" in changes and find_spec("bitsandbytes") is None:
+        if "load_in_4bit" in changes and not HAS_4BIT:
             print(f"{name}, {variant}: bitsandbytes is not installed")
             continue
         changed = replace(args, **changes)

@@ -15,7 +15,10 @@ MODEL = str(ROOT / "models/anneal-tiny")
     ("program", "arguments", "sentences"),
     [
         ("compare_methods", [MODEL, "--only", "kto"], ["kto, as it is: ", "kto, checkpointing: ", "kto, packed: "]),
-        ("resume_methods", ["reinforcement"], ["reinforcement, resumed after step 3 of 6: equal bit for bit"]),
+        (
+            *("resume_methods", ["reinforcement"]),
+            [f"reinforcement{base}, resumed after step 3 of 6: equal bit for bit" for base in ("", ", 4-bit base")],
+        ),
         pytest.param(
             *("sharded", [MODEL], ["shared base, 2 processes: ", "the losses of 3 steps differ by "]),
             marks=pytest.mark.slow,
