@@ -1,5 +1,5 @@
 // What a reinforcement job asks of its answers: the grader that rewards them, and the form that they have.
-import { z } from 'zod'
+import type { z } from 'zod'
 import { FineTuningGrader, rewardOf } from './fine-tuning-grader.ts'
 import { FormulaError, uselessFormula } from './formula.ts'
 import { templatesOf } from './item-grader.ts'

@@ -28,6 +28,7 @@ from anneal_runtime.trainer.artifacts import CheckpointUploader, publish
 from anneal_runtime.trainer.assignment import TRAIN_FILE, Assignment, fetch
 from anneal_runtime.trainer.attempt import Attempt
 from anneal_runtime.trainer.evaluation import evaluate
+from anneal_runtime.trainer.failures import DataError
 from anneal_runtime.trainer.four_bit import NF4, load_in_4bit
 from anneal_runtime.trainer.method import Method
 from anneal_runtime.trainer.objectives.losses import BY_TOKEN

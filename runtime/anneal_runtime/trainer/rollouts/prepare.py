@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """Where answers are kept, graded and sampled, the names of the graders, and the form of answers as a grammar. Without
-    servers the trainer samples.
+    """Where answers are kept, graded and sampled, the names of the graders, and the form of answers as a grammar.
+    Without servers the trainer samples.
     """
 
     record: Record
