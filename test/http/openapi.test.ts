@@ -159,6 +159,7 @@ test('names every route of the contract, with its aliases', () => {
     'get /v1/downloaded_models',
     'post /v1/downloaded_models',
     'get /v1/audit',
+    'get /v1/sign-in',
     'post /v1/console/session',
     'get /v1/console/session',
     'delete /v1/console/session',

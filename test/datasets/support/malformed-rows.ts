@@ -254,19 +254,17 @@ const kto: Omit<Malformed, 'method'>[] = [
   },
 ]
 
-const forSupervised = "This job's method is reinforcement; such rows are for supervised"
-
 const reinforcement: Omit<Malformed, 'method'>[] = [
   {
     row: { prompt: 'q', answer: 'a' },
     changes: [
-      ...ofText('prompt', [null, `is missing. ${forSupervised}`], ['', `is missing. ${forSupervised}`]),
-      ['prompt', undefined, `is missing. ${forSupervised}`],
+      ...ofText('prompt', [null, 'is empty'], ['', 'is empty']),
+      ['prompt', undefined, 'is missing'],
       ['Prompt', 'r', 'is the same field as "prompt": keep one'],
       ['messages', [user('q')], 'stands beside messages: keep one of them', 'prompt'],
       ['tools', [tool], 'is for a prompt of messages'],
       ['answer', undefined, 'is missing; the grader "right" reads it', 'item.answer'],
-      ['answer', null, 'is missing; the grader "right" reads it', 'item.answer'],
+      ['answer', null, 'is null; the grader "right" reads it', 'item.answer'],
       ['answer', 'a\0b', nul, 'item.answer'],
       ['note', 'x'.repeat(65_536), 'has more than 65536 characters of JSON beside the prompt', 'item'],
     ],
