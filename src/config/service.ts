@@ -6,6 +6,7 @@ import { retentionOf } from '../domain/retention.ts'
 import { listed, parse } from './environment.ts'
 import { readModelFiles, tokenizersOf } from './model-files.ts'
 import { ServiceEnvironment } from './service-environment.ts'
+import { readStoreAccess } from './store-access.ts'
 
 const hourMs = 3_600_000
 
@@ -25,8 +26,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       publicEndpoint: env.S3_PUBLIC_ENDPOINT,
       region: env.S3_REGION,
       bucket: env.S3_BUCKET,
-      accessKey: env.S3_ACCESS_KEY,
-      secretKey: env.S3_SECRET_KEY,
+      ...readStoreAccess(environment),
       partBytes: env.ANNEAL_UPLOAD_PART_MIB * 1024 * 1024,
     },
     bindHost: env.ANNEAL_BIND_HOST,
