@@ -34,7 +34,6 @@ const Proxies = z.string().transform((text, ctx) => {
 })
 
 export const ServiceEnvironment = z.object({
-  DATABASE_URL: z.string().min(1),
   S3_ENDPOINT: z.url(),
   /** Where users reach the store, when that is elsewhere. */
   S3_PUBLIC_ENDPOINT: z.url().optional(),

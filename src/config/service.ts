@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import packageJson from '../../package.json' with { type: 'json' }
 import { parseCatalogue } from '../domain/catalogue.ts'
 import { retentionOf } from '../domain/retention.ts'
+import { readDatabaseConfig } from './database.ts'
 import { listed, parse } from './environment.ts'
 import { readModelFiles, tokenizersOf } from './model-files.ts'
 import { ServiceEnvironment } from './service-environment.ts'
@@ -20,7 +21,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   )
   return {
     release: packageJson.version,
-    databaseUrl: env.DATABASE_URL,
+    ...readDatabaseConfig(environment),
     s3: {
       endpoint: env.S3_ENDPOINT,
       publicEndpoint: env.S3_PUBLIC_ENDPOINT,
