@@ -1,7 +1,7 @@
 import { defineVerb } from './command.ts'
 import { readMigrationConfig } from '../config/database.ts'
 import { migrate as migrateDatabase } from '../embedded/migrations.ts'
-import { urlWithPassword } from '../repositories/connection-options.ts'
+import { urlWithPassword } from '../password-command.ts'
 import { StartError } from '../embedded/start-error.ts'
 import { exitCodes } from './command-error.ts'
 

@@ -1,7 +1,7 @@
 // Options of every connection to Postgres. None waits for ever when the network drops its packets.
 import { Socket } from 'node:net'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import { createPasswordCommand, passwordCommandMs, type PasswordCommand } from './password-command.ts'
+import { createPasswordCommand, passwordCommandMs, type PasswordCommand } from '../password-command.ts'
 
 export type DatabaseAddress = {
   url: string
@@ -40,13 +40,6 @@ export function connectionOptions(
     keepAlive: true,
     stream: () => impatientSocket(silenceMs),
   }
-}
-
-/** For programs that take only a URL. */
-export async function urlWithPassword(at: DatabaseAddress): Promise<string> {
-  const { password } = connectionOptions(at)
-  if (typeof password !== 'function') return at.url
-  return Object.assign(new URL(at.url), { password: encodeURIComponent(await password()) }).href
 }
 
 /** Without this, a query on a silently dead connection waits for the kernel's retries: a quarter of an hour. */

@@ -39,7 +39,7 @@ logfile = ${join(dir, 'pooler.log')}
   )
   // It refuses to run as root.
   const asAnother = process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000'] : []
-  const [program = '', ...args] = [...asAnother, pgbouncer, '--quiet', configFile]
+  const [program = pgbouncer, ...args]: string[] = [...asAnother, pgbouncer, '--quiet', configFile]
   const child = spawn(program, args, { stdio: 'inherit' })
   const [user = '', password = ''] = Object.entries(users)[0] ?? []
 

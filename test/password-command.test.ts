@@ -3,10 +3,9 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { readDatabaseConfig, readMigrationConfig } from '../../src/config/database.ts'
-import { isOutage } from '../../src/domain/outage.ts'
-import { urlWithPassword } from '../../src/repositories/connection-options.ts'
-import { createPasswordCommand } from '../../src/repositories/password-command.ts'
+import { readDatabaseConfig, readMigrationConfig } from '../src/config/database.ts'
+import { isOutage } from '../src/domain/outage.ts'
+import { createPasswordCommand, urlWithPassword } from '../src/password-command.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'anneal-password-'))
 const to = { host: 'db.example.com', port: 5433, user: 'anneal', database: 'rows' }

@@ -1,6 +1,7 @@
 // Passwords that end soon, such as the tokens of RDS and Cloud SQL: a command of the operator prints each new one.
 import { execFile } from 'node:child_process'
 import type { ClientConfig } from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
 
 /** How long the command may take. */
 export const passwordCommandMs = 10_000
@@ -23,6 +24,20 @@ export function createPasswordCommand(command: PasswordCommand, to: ClientConfig
     }
     return asked.password
   }
+}
+
+/** For programs that take only a URL. */
+export async function urlWithPassword({
+  url,
+  passwordCommand,
+}: {
+  url: string
+  passwordCommand: PasswordCommand | null
+}) {
+  const parsed = parseIntoClientConfig(url)
+  if (parsed.password || !passwordCommand) return url
+  const password = await createPasswordCommand(passwordCommand, parsed)()
+  return Object.assign(new URL(url), { password: encodeURIComponent(password) }).href
 }
 
 /** The command finds in PGHOST, PGPORT, PGUSER and PGDATABASE what the password is for. */
