@@ -6,7 +6,7 @@ import pg from 'pg'
 import { freePort } from '../../support/free-port.ts'
 import { untilSucceeds } from '../../support/eventually.ts'
 
-export const pgbouncer = ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => {
+const pgbouncer = ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => {
   try {
     return execFileSync(path, ['--version'])
   } catch {
