@@ -77,7 +77,7 @@ async function main() {
 function connect(config: Config) {
   const parts = openParts(config, createLog('api', config.logLevel))
   const limits = createLimits({
-    store: connectRateLimits(config.databaseUrl),
+    store: connectRateLimits(config.databaseSession),
     settings: config.limits,
     log: parts.log,
   })

@@ -28,6 +28,16 @@ const suites: Record<string, Suite> = {
     when: 'after a change of the reaper, of storage keys or of the stack that npm start runs; before a release',
     args: lane('embedded/restore'),
   },
+  keyless: {
+    what: 'api, worker and signed URLs with credentials of the store that end every few seconds; ANNEAL_KEYLESS_MINUTES sets for how long',
+    when: 'after a change of src/storage',
+    args: ['--test', 'test/storage/keyless.deep.test.ts'],
+  },
+  pooler: {
+    what: 'the API lane through PgBouncer in transaction mode, as a user who may not change the schema; needs pgbouncer',
+    when: 'after a change of src/repositories or a migration',
+    args: ['test/lab/pooler/pooler.ts'],
+  },
   servers: {
     what: 'two replicas of a model server under kill -9, Temporal behind TLS, fine-tunes that continue in a new run, turns of batches, jobs ordered through Nexus',
     when: 'after a change of replicas, failover, the connection to Temporal, or the workflows of fine-tunes and batches',

@@ -21,7 +21,8 @@ export const commands: Record<string, ListedCommand> = {
     load: () => import('./models-with-pull.ts'),
   },
   migrate: {
-    summary: 'Migrates the database in DATABASE_URL to the schema of this version. A repeat changes nothing.',
+    summary:
+      'Migrates the database in ANNEAL_MIGRATE_DATABASE_URL, or else in DATABASE_URL, to the schema of this version. A repeat changes nothing.',
     load: () => import('./migrate.ts'),
   },
   register: {

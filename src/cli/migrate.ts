@@ -1,6 +1,7 @@
 import { defineVerb } from './command.ts'
-import { readDatabaseUrl } from '../config/database.ts'
+import { readMigrationConfig } from '../config/database.ts'
 import { migrate as migrateDatabase } from '../embedded/migrations.ts'
+import { urlWithPassword } from '../password-command.ts'
 import { StartError } from '../embedded/start-error.ts'
 import { exitCodes } from './command-error.ts'
 
@@ -9,7 +10,7 @@ export const command = defineVerb({
 Exit codes: ${exitCodes.done} the database has the schema · ${exitCodes.failed} it does not, with the reason`,
   async run() {
     try {
-      const migrated = await migrateDatabase(readDatabaseUrl(), new AbortController().signal)
+      const migrated = await migrateDatabase(await urlWithPassword(readMigrationConfig()), new AbortController().signal)
       console.log(
         migrated
           ? 'The database was migrated to the schema of this version.'

@@ -22,9 +22,9 @@ import { createUsageRecorder } from '../services/usage/usage-recorder.ts'
 import { createStorage } from '../storage/storage.ts'
 
 export function openParts(config: Config, log: Log) {
-  const database = connectDatabase(config.databaseUrl)
-  const notifications = listenToNotifications(config.databaseUrl)
-  const rowSearch = connectStoredRowSearch(config.databaseUrl, {
+  const database = connectDatabase(config.database)
+  const notifications = listenToNotifications(config.databaseSession)
+  const rowSearch = connectStoredRowSearch(config.databaseSession, {
     connections: searchLimits.total,
     timeoutMs: searchTimeoutMs,
   })

@@ -21,3 +21,7 @@ export function readNexusConfig(environment: NodeJS.ProcessEnv = process.env) {
     logLevel: env.LOG_LEVEL,
   }
 }
+
+/** The task queue of the Nexus endpoint, for a check that needs no key. */
+export const readNexusTaskQueue = (environment: NodeJS.ProcessEnv = process.env): string =>
+  environment['ANNEAL_NEXUS_TASK_QUEUE'] || 'anneal-nexus'

@@ -34,14 +34,11 @@ const Proxies = z.string().transform((text, ctx) => {
 })
 
 export const ServiceEnvironment = z.object({
-  DATABASE_URL: z.string().min(1),
   S3_ENDPOINT: z.url(),
   /** Where users reach the store, when that is elsewhere. */
   S3_PUBLIC_ENDPOINT: z.url().optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_BUCKET: z.string().default('anneal'),
-  S3_ACCESS_KEY: z.string().min(1),
-  S3_SECRET_KEY: z.string().min(1),
   /** Larger checkpoints and models are uploaded and copied in parts of this size. An object has at most 10,000 parts. */
   ANNEAL_UPLOAD_PART_MIB: z.coerce.number().int().min(5).max(4096).default(512),
   ANNEAL_BIND_HOST: z.string().min(1).default('127.0.0.1'),

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs'
 import packageJson from '../../package.json' with { type: 'json' }
 import { parseCatalogue } from '../domain/catalogue.ts'
 import { retentionOf } from '../domain/retention.ts'
+import { readDatabaseConfig } from './database.ts'
 import { listed, parse } from './environment.ts'
 import { readModelFiles, tokenizersOf } from './model-files.ts'
 import { ServiceEnvironment } from './service-environment.ts'
 import { readSignInConfig } from './sign-in.ts'
+import { readStoreAccess } from './store-access.ts'
 
 const hourMs = 3_600_000
 
@@ -20,14 +22,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   )
   return {
     release: packageJson.version,
-    databaseUrl: env.DATABASE_URL,
+    ...readDatabaseConfig(environment),
     s3: {
       endpoint: env.S3_ENDPOINT,
       publicEndpoint: env.S3_PUBLIC_ENDPOINT,
       region: env.S3_REGION,
       bucket: env.S3_BUCKET,
-      accessKey: env.S3_ACCESS_KEY,
-      secretKey: env.S3_SECRET_KEY,
+      ...readStoreAccess(environment),
       partBytes: env.ANNEAL_UPLOAD_PART_MIB * 1024 * 1024,
     },
     bindHost: env.ANNEAL_BIND_HOST,

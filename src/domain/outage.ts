@@ -3,8 +3,9 @@
 /** Codes of sockets, Postgres and Prisma. SQLSTATE 40001 and 40P01 report transactions in conflict, 57014 a statement timeout. */
 const outageCodes =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08\w{3}|40001|40P01|53\w{3}|57P\d\d|57014|25P03|P1001|P1002|P1008|P1017|P2024|P2028|P2034|P2037)$/
-/** The object store rejects our signatures: its secret was changed, or a clock is wrong. */
-const signatureCodes = /^(AccessDenied|InvalidAccessKeyId|RequestTimeTooSkewed|SignatureDoesNotMatch)$/
+/** The object store rejects our signatures (its secret was changed, or a clock is wrong), or nobody gives us credentials for it. */
+const signatureCodes =
+  /^(AccessDenied|CredentialsUnavailable|ExpiredToken|InvalidAccessKeyId|InvalidToken|RequestTimeTooSkewed|SignatureDoesNotMatch)$/
 const outageKinds =
   /^(DatabaseNotReachable|DatabaseAccessDenied|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError)$/
 /** Errors without a code: from node-postgres, minio's client, and our own upload-stream.ts. */

@@ -12,7 +12,7 @@ import { createAuditEventRepository } from './audit-events.ts'
 import { createBacklogRepository } from './backlog.ts'
 import { createBatchListRepository } from './batch-list.ts'
 import type { Connection } from './connection.ts'
-import { connectionOptions, type DatabaseTimeouts } from './connection-options.ts'
+import { connectionOptions, isPooled, type DatabaseAddress, type DatabaseTimeouts } from './connection-options.ts'
 import { createDatasetRepository } from './datasets.ts'
 import { createInstallationRepository } from './installation.ts'
 import { createEvalRepository } from './evals.ts'
@@ -115,16 +115,16 @@ export type Database = Repositories & {
 }
 
 export function connectDatabase(
-  url: string,
+  at: string | DatabaseAddress,
   { poolSize = 20, timeouts }: { poolSize?: number; timeouts?: DatabaseTimeouts } = {},
 ): Database {
-  const pool = new pg.Pool({ ...connectionOptions(url, timeouts), max: poolSize })
+  const pool = new pg.Pool({ ...connectionOptions(at, timeouts), max: poolSize })
   // The pool replaces a broken idle connection at its next use.
   pool.on('error', () => undefined)
   const client = new PrismaClient({ adapter: new PrismaPg(pool) })
-  const readiness = connectReadiness(url, timeouts)
+  const readiness = connectReadiness(at, timeouts)
   return {
-    ...createRepositories(client, preparing(pool)),
+    ...createRepositories(client, isPooled(at) ? unprepared(client) : preparing(pool)),
     transaction: (work) =>
       client.$transaction((tx) => work(createRepositories(tx, unprepared(tx))), { maxWait: 5000, timeout: 30_000 }),
     check: readiness.check,
@@ -140,8 +140,8 @@ export function connectDatabase(
 }
 
 /** A connection of its own, because a pool that is busy is no database that is away. Checks at the same time share one query. */
-function connectReadiness(url: string, timeouts?: DatabaseTimeouts) {
-  const pool = new pg.Pool({ ...connectionOptions(url, timeouts), max: 1, query_timeout: checkTimeoutMs })
+function connectReadiness(at: string | DatabaseAddress, timeouts?: DatabaseTimeouts) {
+  const pool = new pg.Pool({ ...connectionOptions(at, timeouts), max: 1, query_timeout: checkTimeoutMs })
   pool.on('error', () => undefined)
   let checking: Promise<void> | undefined
   return {

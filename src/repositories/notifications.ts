@@ -2,7 +2,12 @@
 // are woken after each reconnect.
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectionOptions, databaseTimeouts, type DatabaseTimeouts } from './connection-options.ts'
+import {
+  connectionOptions,
+  databaseTimeouts,
+  type DatabaseAddress,
+  type DatabaseTimeouts,
+} from './connection-options.ts'
 import type { Connection } from './connection.ts'
 
 const channels = [
@@ -33,7 +38,8 @@ export async function notify(db: Connection, channel: NotificationChannel, paylo
 export type Notifications = ReturnType<typeof listenToNotifications>
 
 /** Uses one connection for all listeners of this process. Wakes all of them after each reconnect. */
-export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTimeouts = databaseTimeouts) {
+export function listenToNotifications(at: string | DatabaseAddress, timeouts: DatabaseTimeouts = databaseTimeouts) {
+  const options = connectionOptions(at, timeouts)
   const listeners = new Map<NotificationChannel, Set<Listener>>(channels.map((channel) => [channel, new Set()]))
   const stopped = new AbortController()
   let client: pg.Client | undefined
@@ -47,7 +53,7 @@ export function listenToNotifications(databaseUrl: string, timeouts: DatabaseTim
   }
 
   async function connect() {
-    const next = new pg.Client(connectionOptions(databaseUrl, timeouts))
+    const next = new pg.Client(options)
     const ended = new Promise<void>((resolve) => next.once('end', resolve).on('error', () => resolve()))
     next.on('notification', ({ channel, payload }) => wake(channel as NotificationChannel, payload))
     try {

@@ -1,7 +1,7 @@
 // Counters that all api processes share, on a small connection pool of their own.
 import pg from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, type RateLimiterAbstract } from 'rate-limiter-flexible'
-import { connectionOptions } from './connection-options.ts'
+import { connectionOptions, type DatabaseAddress } from './connection-options.ts'
 
 export type BucketCharge = { key: string; costMs: number }
 
@@ -10,9 +10,9 @@ export const requestBucketKey = (apiKeyId: string) => `requests:${apiKeyId}`
 
 export type RateLimits = ReturnType<typeof connectRateLimits>
 
-export function connectRateLimits(databaseUrl: string) {
+export function connectRateLimits(at: string | DatabaseAddress) {
   const pool = new pg.Pool({
-    ...connectionOptions(databaseUrl),
+    ...connectionOptions(at),
     max: 2,
     // A database crash may lose counts. Waiting for the disk ten times a second would slow down everyone's commits.
     onConnect: async (client) => void (await client.query('set synchronous_commit to off')),

@@ -4,7 +4,7 @@
 // near to far and skips the rows of other collections, up to a number of rows. A vector for which the index finds too few,
 // because very many rows of others are nearer, is compared row by row too. Rows of others cost time, and may cost some recall (docs/lab/retrieval.md).
 import pg from 'pg'
-import { connectionOptions, databaseTimeouts } from './connection-options.ts'
+import { connectionOptions, databaseTimeouts, type DatabaseAddress } from './connection-options.ts'
 import type { Collection } from './stored-rows.ts'
 
 type Vector = readonly number[]
@@ -22,10 +22,10 @@ type SearchOptions = {
   indexRows?: number
 }
 
-export function connectStoredRowSearch(url: string, options: SearchOptions) {
+export function connectStoredRowSearch(at: string | DatabaseAddress, options: SearchOptions) {
   const { connections, timeoutMs, exactRows = 20_000, indexRows = 20_000 } = options
   const pool = new pg.Pool({
-    ...connectionOptions(url, { ...databaseTimeouts, statementMs: timeoutMs }),
+    ...connectionOptions(at, { ...databaseTimeouts, statementMs: timeoutMs }),
     max: connections,
     onConnect: async (client) => void (await client.query(settings(indexRows))),
   })

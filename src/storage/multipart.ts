@@ -7,7 +7,7 @@ const maxParts = 10_000
 /** S3 takes a smaller part only as the last one. */
 const leastPartBytes = 5 * 1024 * 1024
 /** Long enough for all parts of a large file. Once the upload is complete, its URLs write nothing. */
-const partUrlSeconds = 12 * 60 * 60
+export const partUrlSeconds = 12 * 60 * 60
 
 export class MultipartClient extends Client {
   /** The parts that have arrived, by number. */
@@ -21,12 +21,12 @@ type Target = { client: MultipartClient; bucket: string; key: string }
 /** Begins an upload. @returns a URL for each part, in order; all parts but the last have `partBytes` */
 export async function presignParts(
   { client, bucket, key }: Target,
-  { sizeBytes, partBytes, now }: { sizeBytes: number; partBytes: number; now: Date },
+  { sizeBytes, partBytes, seconds, now }: { sizeBytes: number; partBytes: number; seconds: number; now: Date },
 ): Promise<string[]> {
   const count = partCount(sizeBytes, partBytes)
   const uploadId = await client.initiateNewMultipartUpload(bucket, key, {})
   const sign = (part: number) =>
-    client.presignedUrl('PUT', bucket, key, partUrlSeconds, { uploadId, partNumber: String(part) }, now)
+    client.presignedUrl('PUT', bucket, key, seconds, { uploadId, partNumber: String(part) }, now)
   return Promise.all(Array.from({ length: count }, (_, i) => sign(i + 1)))
 }
 

@@ -3,8 +3,9 @@ import { CopyDestinationOptions, CopySourceOptions, S3Error, type Client } from 
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { collect } from '../collect.ts'
-import { createStoreTransport, storeTimeouts, type StoreTimeouts, type StoreTransport } from './store-transport.ts'
-import { canJoin, copyInParts, joinObjects, joinParts, MultipartClient, presignParts, type Piece } from './multipart.ts'
+import { storeTimeouts, type StoreTimeouts } from './store-transport.ts'
+import { canJoin, copyInParts, joinObjects, joinParts, partUrlSeconds, presignParts, type Piece } from './multipart.ts'
+import { createClients, type StoreAccess } from './store-clients.ts'
 import { uploadBytes, uploadStream } from './upload-stream.ts'
 
 export type StorageConfig = {
@@ -13,11 +14,9 @@ export type StorageConfig = {
   publicEndpoint?: string | undefined
   region: string
   bucket: string
-  accessKey: string
-  secretKey: string
   /** Larger objects of pods are uploaded and copied in parts of this size: 5 MiB to 4 GiB. */
   partBytes?: number
-}
+} & StoreAccess
 
 const defaultPartBytes = 512 * 1024 * 1024
 
@@ -37,18 +36,20 @@ export type Storage = ReturnType<typeof createStorage>
 
 export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = storeTimeouts) {
   const { bucket, region, endpoint, publicEndpoint = endpoint, partBytes = defaultPartBytes } = config
-  const transport = createStoreTransport({ useSSL: isSecure(endpoint), timeouts })
-  const client = createClient(config, endpoint, { transport })
-  // This client only signs and sends nothing.
-  const publicClient = createClient(config, publicEndpoint)
-  const presign = (by: Client, method: 'GET' | 'PUT', key: string, seconds: number) =>
-    by.presignedUrl(method, bucket, key, seconds, {}, transport.now())
+  const { client, publicClient, transport, urlSeconds } = createClients(
+    { endpoint, publicEndpoint, region },
+    config,
+    timeouts,
+  )
+  const presign = async (by: Client, method: 'GET' | 'PUT', key: string, seconds: number) =>
+    by.presignedUrl(method, bucket, key, await urlSeconds(seconds), {}, transport.now())
 
   return {
     /** The part of users' URLs before a key. */
     urlPrefix: `${new URL(publicEndpoint).origin}/${bucket}/`,
     bucket,
-    podUrlSeconds,
+    /** How long a URL for a pod or for a download lives that is signed now. */
+    podUrlSeconds: () => urlSeconds(podUrlSeconds),
     partBytes,
 
     async ensureBucket() {
@@ -71,8 +72,10 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
     presignPodGet: (key: string) => presign(client, 'GET', key, podUrlSeconds),
 
     /** Begins an upload of a pod in parts. @returns their URLs in order; all parts but the last have `partBytes` */
-    presignPodParts: (key: string, sizeBytes: number): Promise<string[]> =>
-      presignParts({ client, bucket, key }, { sizeBytes, partBytes, now: transport.now() }),
+    async presignPodParts(key: string, sizeBytes: number): Promise<string[]> {
+      const seconds = await urlSeconds(partUrlSeconds)
+      return presignParts({ client, bucket, key }, { sizeBytes, partBytes, seconds, now: transport.now() })
+    },
 
     /** Makes the parts of an upload one object if they have this size in all, else drops them. */
     joinPodParts: (key: string, sizeBytes: number): Promise<void> => joinParts({ client, bucket, key }, sizeBytes),
@@ -244,28 +247,6 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       return count
     },
   }
-}
-
-const isSecure = (endpoint: string) => new URL(endpoint).protocol === 'https:'
-
-function createClient(
-  { region, accessKey, secretKey }: StorageConfig,
-  endpoint: string,
-  more: { transport?: StoreTransport } = {},
-): MultipartClient {
-  const url = new URL(endpoint)
-  const useSSL = isSecure(endpoint)
-  return new MultipartClient({
-    endPoint: url.hostname,
-    port: Number(url.port || (useSSL ? 443 : 80)),
-    useSSL,
-    ...more,
-    // Without a region every signature would first ask the store for the bucket's region.
-    region,
-    accessKey,
-    secretKey,
-    pathStyle: true,
-  })
 }
 
 function isMissing(error: unknown): boolean {

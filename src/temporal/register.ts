@@ -4,28 +4,20 @@ import { searchAttributes } from '../../workflows/contract.ts'
 import type { TemporalConfig } from '../config/temporal.ts'
 
 /** From google.golang.org/grpc/codes and temporal.api.enums.v1.IndexedValueType. */
-const grpcCodes = { alreadyExists: 6, notFound: 5 }
-const valueTypes = { KEYWORD: 2, INT: 3 }
+export const grpcCodes = { alreadyExists: 6, notFound: 5 }
+export const valueTypes = { KEYWORD: 2, INT: 3 }
 
-const retentionSeconds = 30 * 24 * 60 * 60
+export const retentionDays = 30
+const retentionSeconds = retentionDays * 24 * 60 * 60
 /** A new namespace reaches every part of the server only after a while. */
 const maxWaitMs = 30_000
 const retryMs = 500
 
-export async function registerWithTemporal({ address, namespace, connectionOptions }: TemporalConfig): Promise<{
-  outcome: 'done' | 'failed' | 'unreachable'
-  message: string
-}> {
-  let connection: Connection
-  try {
-    connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10s' })
-  } catch {
-    return {
-      outcome: 'unreachable',
-      message: `Temporal does not answer at ${address}. Start it, or set TEMPORAL_ADDRESS.`,
-    }
-  }
-  try {
+export type Registration = { outcome: 'done' | 'failed' | 'unreachable'; message: string }
+
+export const registerWithTemporal = (config: TemporalConfig): Promise<Registration> =>
+  withTemporal(config, async (connection) => {
+    const { namespace } = config
     const isNew = await ensureNamespace(connection, namespace)
     const added = await untilKnown(() => ensureSearchAttributes(connection, namespace))
     const what = [...(isNew ? ['the namespace'] : []), ...added]
@@ -36,6 +28,24 @@ export async function registerWithTemporal({ address, namespace, connectionOptio
           ? `The namespace ${namespace} needs no change.`
           : `Created in ${namespace}: ${what.join(', ')}.`,
     }
+  })
+
+/** Says in words when Temporal does not answer, or refuses what `work` asks. */
+export async function withTemporal(
+  { address, connectionOptions }: TemporalConfig,
+  work: (connection: Connection) => Promise<Registration>,
+): Promise<Registration> {
+  let connection: Connection
+  try {
+    connection = await Connection.connect({ ...connectionOptions, connectTimeout: '10s' })
+  } catch {
+    return {
+      outcome: 'unreachable',
+      message: `Temporal does not answer at ${address}. Start it, or set TEMPORAL_ADDRESS.`,
+    }
+  }
+  try {
+    return await work(connection)
   } catch (error) {
     const reason = isGrpcServiceError(error) ? error.details : String(error)
     return { outcome: 'failed', message: `Temporal at ${address} refused the request: ${reason}` }
@@ -90,4 +100,4 @@ async function untilKnown<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-const hasCode = (error: unknown, code: number) => isGrpcServiceError(error) && (error.code as number) === code
+export const hasCode = (error: unknown, code: number) => isGrpcServiceError(error) && (error.code as number) === code

@@ -15,7 +15,10 @@ const { databaseUrl, temporalAddress, adminUrl } = connection()
 const name = `operation_${randomBytes(4).toString('hex')}`
 
 const anneal = (command: string, env: Record<string, string>) =>
-  promisify(execFile)(process.execPath, ['src/cli.ts', command], { cwd: root, env: { ...process.env, ...env } })
+  promisify(execFile)(process.execPath, ['src/cli.ts', ...command.split(' ')], {
+    cwd: root,
+    env: { ...process.env, ...env },
+  })
 
 suite('anneal migrate', async () => {
   const admin = new Client({ connectionString: databaseUrl })
@@ -53,6 +56,20 @@ suite('anneal register', () => {
     for (const { name: attribute } of Object.values(searchAttributes))
       assert.ok(customAttributes?.[attribute], attribute)
     assert.match((await anneal('register', env)).stdout, /needs no change/)
+  })
+
+  test('--check prints the commands for what is missing, changes nothing, and then finds everything', async () => {
+    const env = { TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: `${name}_checked` }
+    for (const _ of [1, 2])
+      await assert.rejects(anneal('register --check', env), (error: Error & { code: number; stderr: string }) => {
+        assert.equal(error.code, 1)
+        assert.match(error.stderr, /temporal operator namespace create --namespace \w+ --retention 30d/)
+        for (const { name: attribute } of Object.values(searchAttributes))
+          assert.match(error.stderr, new RegExp(`tcld .*--search-attribute "${attribute}=(Keyword|Int)"`))
+        return true
+      })
+    await anneal('register', env)
+    assert.match((await anneal('register --check', env)).stdout, /has all that Anneal needs/)
   })
 
   test('says when Temporal does not answer', async () => {

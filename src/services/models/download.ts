@@ -11,7 +11,8 @@ export async function downloadModel({ ctx, input: { name } }: { ctx: Ctx; input:
 /** Makes a short-lived URL for each file of the model, and for its card. */
 export async function linkFiles(ctx: Ctx, named: NamedModel) {
   const { storage } = ctx.deps
+  const expiresInSeconds = await storage.podUrlSeconds()
   const links = named.model.files.map(async ({ key, ...file }) => ({ ...file, url: await storage.presignDownload(key) }))
   const files: LinkedFile[] = await Promise.all([...links, linkCard(ctx, named, 'adapter')])
-  return { files, expiresInSeconds: storage.podUrlSeconds }
+  return { files, expiresInSeconds }
 }

@@ -78,7 +78,7 @@ export async function linkMergedFiles(
   named: NamedModel,
 ): Promise<{ files: LinkedFile[]; expiresInSeconds: number }> {
   const { storage } = ctx.deps
-  const expiresInSeconds = storage.podUrlSeconds
+  const expiresInSeconds = await storage.podUrlSeconds()
   if (status !== 'COMPLETED') return { files: [], expiresInSeconds }
   const links = files.map(async (file) => ({
     ...file,

@@ -45,7 +45,7 @@ suite('an export', async () => {
     },
     storage: {
       presignDownload: (key: string) => Promise.resolve(`http://store/${key}`),
-      podUrlSeconds: 900,
+      podUrlSeconds: () => Promise.resolve(900),
       writeIfAbsent: (key: string, bytes: Buffer) => Promise.resolve(void written.set(`http://store/${key}`, bytes.toString())),
     },
   })
