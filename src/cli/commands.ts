@@ -24,6 +24,10 @@ export const commands: Record<string, ListedCommand> = {
     summary: 'Migrates the database in DATABASE_URL to the schema of this version. A repeat changes nothing.',
     load: () => import('./migrate.ts'),
   },
+  bootstrap: {
+    summary: 'Makes the first account and its first key in the database. A repeat makes nothing.',
+    load: () => import('./bootstrap.ts'),
+  },
   register: {
     summary:
       'Creates the namespace and the search attributes of the worker in the Temporal server at TEMPORAL_ADDRESS.',

@@ -24,6 +24,22 @@ export const createAccountRepository = (db: Connection) => ({
     return row && readAccount(row)
   },
 
+  /** The oldest account of this name. Makes one if there is none; several callers at once make the same. */
+  async named(name: string): Promise<{ account: Account; isNew: boolean }> {
+    const oldest = async () => {
+      const row = await db.account.findFirst({
+        where: { name },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        select,
+      })
+      return row && { account: readAccount(row), isNew: false }
+    }
+    const found = await oldest()
+    if (found) return found
+    await db.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${`account ${name}`}, 0))`
+    return (await oldest()) ?? { account: await this.create(name), isNew: true }
+  },
+
   setPriority: async (id: string, priority: Priority): Promise<Account> =>
     readAccount(await db.account.update({ where: { id }, data: { priority }, select })),
 
