@@ -45,16 +45,14 @@ Exit codes: ${exitCodes.done} account and key exist · ${exitCodes.failed} refus
 
 type Done = Awaited<ReturnType<typeof bootstrapInstallation>>
 
-function report({ account, isNewAccount, made, earlierKeyIds, secretExists }: Done, name: string, secret?: string) {
+function report({ account, isNewAccount, made, earlierKeyIds, secretHasKey }: Done, name: string, secret?: string) {
   const where = secret === undefined ? 'It is printed once:' : `The Secret ${secret} has it.`
   const earlier = earlierKeyIds.map((id) => `Key ${id} ${made ? 'stays valid' : 'exists'}.`)
   return [
     `Account ${name} (${account.id}) ${isNewAccount ? 'was made' : 'exists'}.`,
     ...earlier,
     ...(made ? [`Key ${made.id} was made, with all scopes. ${where}`] : []),
-    ...(!made && secretExists === false
-      ? [`The Secret ${secret} does not exist. If the key is lost, add --new-key.`]
-      : []),
+    ...(!made && secretHasKey === false ? [`The Secret ${secret} has no key. If the key is lost, add --new-key.`] : []),
     ...(!made && secret === undefined ? ['Its secret is not stored. If it is lost, add --new-key.'] : []),
   ]
 }

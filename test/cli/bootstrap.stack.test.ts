@@ -68,7 +68,7 @@ suite('anneal bootstrap --secret', () => {
     const account = newName()
     await intoSecret(account)
     server.remove('secrets', 'first-key')
-    assert.match((await intoSecret(account)).stderr, /does not exist. If the key is lost, add --new-key/)
+    assert.match((await intoSecret(account)).stderr, /has no key. If the key is lost, add --new-key/)
     await intoSecret(account, '--new-key')
     assert.ok(server.objects.secrets.has('first-key'))
   })
