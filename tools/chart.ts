@@ -1,4 +1,4 @@
-// npm run chart: what is made from the chart. The schema and the README come from the comments of values.yaml; k8s/base,
+// What `npm run chart` makes from the chart. The schema and the README come from the comments of values.yaml; k8s/base,
 // k8s/components and k8s/overlays are rendered by helm. test/k8s/chart.test.ts fails when a file differs.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
