@@ -104,5 +104,5 @@ function typeOf(value: unknown): Schema {
 
 function defaultText(value: unknown): string {
   if (value === null || value === '') return ''
-  return `\`${typeof value === 'object' ? JSON.stringify(value) : String(value)}\``
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
 }
