@@ -59,7 +59,8 @@ for (const overlay of overlays) {
     test('only the worker and the bootstrap have a token, with the reviewed rights', () => {
       const withToken = podSpecs(manifests).filter(({ spec }) => spec.automountServiceAccountToken !== false)
       const accounts = overlay === 'test' ? ['anneal-worker'] : ['anneal-bootstrap', 'anneal-worker']
-      assert.deepEqual(withToken.map(({ spec }) => spec.serviceAccountName).toSorted(), accounts)
+      const named = withToken.map(({ spec }) => spec.serviceAccountName ?? '')
+      assert.deepEqual(named.toSorted(), accounts)
       assert.deepEqual([all('ClusterRole'), all('ClusterRoleBinding')], [[], []])
       const worker = one('Role', 'anneal-worker')
       assert.equal(worker.metadata.namespace, 'anneal-runs')
