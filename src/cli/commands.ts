@@ -25,6 +25,10 @@ export const commands: Record<string, ListedCommand> = {
       'Migrates the database in ANNEAL_MIGRATE_DATABASE_URL, or else in DATABASE_URL, to the schema of this version. A repeat changes nothing.',
     load: () => import('./migrate.ts'),
   },
+  bootstrap: {
+    summary: 'Makes the first account and its first key in the database. A repeat makes nothing.',
+    load: () => import('./bootstrap.ts'),
+  },
   register: {
     summary:
       'Creates the namespace and the search attributes of the worker in the Temporal server at TEMPORAL_ADDRESS.',

@@ -23,6 +23,11 @@ const MigrationEnvironment = DatabaseEnvironment.partial().extend({
   ANNEAL_MIGRATE_DATABASE_URL: z.string().min(1).optional(),
 })
 
+/** For a few statements of a command. `otherwise` is the database of a service on this machine. */
+export function readCommandDatabase(otherwise: string | undefined, environment: NodeJS.ProcessEnv = process.env) {
+  return readDatabaseConfig({ DATABASE_URL: otherwise, ...environment }).databaseSession
+}
+
 /** @returns the addresses for statements and transactions, and for what needs a session of its own */
 export function readDatabaseConfig(environment: NodeJS.ProcessEnv = process.env) {
   const env = parse(DatabaseEnvironment, environment)

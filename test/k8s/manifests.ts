@@ -1,5 +1,4 @@
-// The manifests as a cluster gets them: by kubectl where there is one, else the files as they lie there.
-import { execFileSync } from 'node:child_process'
+// The manifests as a cluster gets them.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
@@ -11,6 +10,7 @@ export type Manifest = {
   metadata: { name: string; namespace?: string; labels?: Record<string, string> }
   spec: Record<string, unknown>
   data?: Record<string, string>
+  stringData?: Record<string, string>
   rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[]
 }
 type Container = {
@@ -46,18 +46,15 @@ export const kubectl = findKubectl()
 
 export const overlays = ['test', 'production'] as const
 
-/** @param folder below k8s/ */
-export function render(folder: string): Manifest[] {
-  if (kubectl === null) throw new Error('kubectl is missing')
-  const text = execFileSync(kubectl, ['kustomize', join(k8s, folder)], { encoding: 'utf8', maxBuffer: 64 << 20 })
-  return parse(text)
-}
+export const render = (overlay: (typeof overlays)[number]): Manifest[] =>
+  parse(readFileSync(join(k8s, `overlays/${overlay}/anneal.yaml`), 'utf8'))
 
-/** Every object of every file, whatever kustomize would make of it. */
+/** Every object of every file that a cluster may get. */
 export const filesAsTheyLie = (): { file: string; manifests: Manifest[] }[] =>
-  globSync('**/*.yaml', { cwd: k8s })
-    .filter((file) => !/kustomization\.yaml$|pod-templates\.yaml$/.test(file))
-    .map((file) => ({ file, manifests: parse(readFileSync(join(k8s, file), 'utf8')) }))
+  globSync('{base,components,overlays}/**/anneal.yaml', { cwd: k8s }).map((file) => ({
+    file,
+    manifests: parse(readFileSync(join(k8s, file), 'utf8')),
+  }))
 
 export function podSpecs(manifests: Manifest[]): { name: string; spec: PodSpec }[] {
   return manifests.flatMap(({ kind, metadata: { name }, spec }) =>
@@ -67,11 +64,13 @@ export function podSpecs(manifests: Manifest[]): { name: string; spec: PodSpec }
   )
 }
 
-function parse(text: string): Manifest[] {
-  return parseAllDocuments(text).map((document) => {
-    if (document.errors[0]) throw document.errors[0]
-    return document.toJS() as Manifest
-  })
+export function parse(text: string): Manifest[] {
+  return parseAllDocuments(text)
+    .map((document) => {
+      if (document.errors[0]) throw document.errors[0]
+      return document.toJS() as Manifest | null
+    })
+    .filter((manifest) => manifest !== null)
 }
 
 function findKubectl(): string | null {

@@ -1,8 +1,9 @@
 // The manifests, the code and the guide speak of the same settings, pods and numbers.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { suite, test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import { loadYaml } from '@kubernetes/client-node'
 import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { graderPodManifest } from '../../src/compute/kubernetes/python-graders/pod-manifest.ts'
@@ -16,10 +17,9 @@ import { newestTag } from '../../src/domain/python-grader.ts'
 import { tooWide } from '../../src/domain/trusted-proxies.ts'
 import { root } from '../../tools/paths.mjs'
 import { isKnownSetting } from './known-settings.ts'
-import { filesAsTheyLie, kubectl, overlays, podSpecs, render, type Manifest, type PodSpec } from './manifests.ts'
+import { filesAsTheyLie, overlays, podSpecs, render, type Manifest, type PodSpec } from './manifests.ts'
 import { violations } from './restricted.ts'
 
-const skip = kubectl === null && 'kubectl is missing: npm run test:cluster builds one'
 const readText = (path: string) => readFileSync(join(root, path), 'utf8')
 
 /** The settings that the operator's Secret must hold. All others have defaults or stand in anneal-config. */
@@ -45,15 +45,22 @@ const run = {
 }
 
 for (const overlay of overlays) {
-  suite(`k8s/overlays/${overlay}`, { skip }, () => {
-    const manifests = skip ? [] : render(`overlays/${overlay}`)
+  suite(`k8s/overlays/${overlay}`, () => {
+    const manifests = render(overlay)
     const all = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
     const settingsOf = (name: string) =>
       all('ConfigMap').find(({ metadata }) => metadata.name.startsWith(name))?.data ??
       assert.fail(`no ConfigMap ${name}`)
 
-    const podTemplates = join(root, `k8s/overlays/${overlay}/pod-templates.yaml`)
-    const models = JSON.parse(readText(`k8s/overlays/${overlay}/models.json`)) as unknown
+    const dir = mkdtempSync(join(tmpdir(), 'anneal-manifests-'))
+    after(() => rmSync(dir, { recursive: true }))
+    /** A file of a ConfigMap, as a pod sees it. */
+    const fileOf = (configMap: string, name: string) => {
+      writeFileSync(join(dir, name), settingsOf(configMap)[name] ?? assert.fail(`no ${name}`))
+      return join(dir, name)
+    }
+    const podTemplates = fileOf('anneal-pod-templates', 'pod-templates.yaml')
+    const catalogue = fileOf('anneal-catalogue', 'models.json')
 
     test('the settings are those that the code reads, and with the Secret they are enough', () => {
       const settings = settingsOf('anneal-config')
@@ -67,10 +74,7 @@ for (const overlay of overlays) {
       const config = readConfig({
         ...settings,
         ...secrets,
-        ANNEAL_CATALOGUE: join(
-          root,
-          settings['ANNEAL_CATALOGUE'] ? `k8s/overlays/${overlay}/models.json` : 'models.json',
-        ),
+        ANNEAL_CATALOGUE: catalogue,
       })
       assert.deepEqual(tooWide(config.trustedProxies), [], 'a pod could choose the address that is counted')
       assert.equal(config.internalUrl, 'http://anneal-internal.anneal.svc.cluster.local:8081')
@@ -90,7 +94,8 @@ for (const overlay of overlays) {
       const { resourceGroups } = (all('ClusterQueue')[0] ?? assert.fail('no queue')).spec as unknown as ClusterQueue
       const quotas = resourceGroups.flatMap(({ flavors }) => flavors.flatMap(({ resources }) => resources))
       const quota = (name: string) => parseInt(quotas.find((each) => each.name === name)?.nominalQuota ?? '')
-      const { cpuCount, memoryGiB, gpuCount } = parseCatalogue(models).defaultCompletionModel.resources
+      const { cpuCount, memoryGiB, gpuCount } = parseCatalogue(JSON.parse(readFileSync(catalogue, 'utf8')))
+        .defaultCompletionModel.resources
       const admitted = [quota('cpu') / cpuCount, quota('memory') / memoryGiB, quota(gpuResource) / gpuCount]
       assert.ok(
         slots !== null && slots > 0 && slots <= Math.min(...admitted),

@@ -1,4 +1,4 @@
-// The product on the cluster: k8s/overlays/test with the addresses of this run's servers. Afterwards connection.json is
+// The product on the cluster: k8s/overlays/test, which the chart renders, with the addresses of this run's servers. Afterwards connection.json is
 // written as the embedded stack writes it, so that test/support/stack.ts speaks to this one.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { providePythonPackages } from './python-packages.ts'
 import type { Servers } from './servers.ts'
 import { apiPort, clusterOf, type Cluster } from './settings.ts'
 
-const overlay = join(root, 'k8s/overlays/test')
+const overlay = join(root, 'k8s/overlays/test/anneal.yaml')
 const namespace = 'anneal'
 const runsNamespace = 'anneal-runs'
 
@@ -31,10 +31,7 @@ export async function deploy(cluster: Cluster, bin: string, servers: Servers) {
       KUBERNETES_SERVICE_PORT: String(apiPort),
     },
   })
-  const manifests = withPorts(
-    (await kubectl(['kustomize', overlay])).replaceAll(clusterOf(0).net, cluster.net),
-    servers,
-  )
+  const manifests = withPorts(readFileSync(overlay, 'utf8').replaceAll(clusterOf(0).net, cluster.net), servers)
   await kubectl(['apply', '--server-side', '--filename', '-'], manifests)
   await providePythonPackages(api, runsNamespace)
   for (const name of ['anneal-api', 'anneal-worker'])

@@ -14,7 +14,7 @@ after(() => namespace.remove())
 
 for (const overlay of overlays) {
   test(`k8s/overlays/${overlay}: the API server would take every object`, async () => {
-    const wanted = render(`overlays/${overlay}`).filter(({ kind }) => !unknownHere.includes(kind))
+    const wanted = render(overlay).filter(({ kind }) => !unknownHere.includes(kind))
     const taken = await apply(wanted.map(movedTo(namespace.name)))
     assert.equal(taken.length, wanted.length)
     assert.ok(
@@ -52,7 +52,7 @@ describe("the worker's rights", () => {
   }
 
   before(async () => {
-    const rights = render('overlays/test').filter(({ kind }) => /^(Role|RoleBinding|ServiceAccount)$/.test(kind))
+    const rights = render('test').filter(({ kind }) => /^(Role|RoleBinding|ServiceAccount)$/.test(kind))
     await apply(rights.map(movedTo(namespace.name)), [])
     // The authorizer learns of a RoleBinding a moment after the API server has stored it.
     await until('the RoleBinding is in force', () => may('create', 'batch/jobs', namespace.name))

@@ -1,0 +1,2 @@
+export const helmPath: string
+export function buildHelm(): Promise<string>
