@@ -23,7 +23,7 @@ export function estimateMemory(
   run: Run & { reports: readonly DatasetReport[]; learned: number | null },
 ): MemoryEstimate | null {
   const { entry, gpuCount, reports, learned } = run
-  const longestRow = longestRowIn(reports, entry.name)
+  const longestRow = entry.shape ? longestRowIn(reports, entry.name) : null
   const memory = longestRow === null ? null : memoryOf(run, { longestRow, learned: learned ?? 1 })
   if (!memory) return null
   const isGpu = gpuCount > 0
