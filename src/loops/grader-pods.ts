@@ -72,7 +72,7 @@ export const graderPods = ({ database, notifications, pods, tokenOf, bounds, log
           pod,
           found.find(({ name }) => name === pod.name),
         )
-        isStarting ||= now.address === null
+        isStarting ||= now.address === null && !now.isRefused
         if (now.address !== pod.address || now.message !== pod.message || now.isRefused !== pod.isRefused)
           await database.graderPods.setPlace(pod.name, now)
       }
