@@ -54,7 +54,8 @@ export function createRowPreparation({ database, datasets, storage, settings }: 
     // A resume reads what the job has read, whatever the data set names by now.
     const columns = before ? columnsIn(before) : await currentColumns(job)
     const found = (await findShared(job, columns[0] ?? null)) ?? (await check(job, columns, signal))
-    requireFit(job.spec, found.reports)
+    // A job that has trained goes on, whatever this release estimates.
+    if (!before) requireFit(job.spec, found.reports)
     if (before && !isSame(before, found.prepared))
       throw ApplicationFailure.nonRetryable(rowsAreMissing, 'DatasetInvalid')
     const isKept = await database.transaction(async (tx) => {

@@ -79,10 +79,10 @@ export function fitProblem(run: Run, longestRow: number | null): string | null {
   const { gpuMemoryGiB: available } = entry.resources
   if (available === undefined || gpuCount === 0) return null
   const longest = Math.min(longestRow ?? 1, args.max_length, entry.contextLength)
-  // A trainer on a GPU falls back to passes of a single row.
-  const needs = ({ isSmall = false, ...rows }: Change) => {
-    const changed = isSmall ? { ...run, args: { ...args, load_in_4bit: true } } : run
-    return memoryOf(changed, { longestRow: longest, learned: 1, ...rows })?.least ?? 0
+  // A trainer on a GPU falls back to passes of a single row, unless it shares the base.
+  const needs = ({ isSmall = false, batchSize = args.batch_size, ...rows }: Change) => {
+    const changed = { ...args, batch_size: batchSize, ...(isSmall && { load_in_4bit: true }) }
+    return memoryOf({ ...run, args: changed }, { longestRow: longest, learned: 1, ...rows })?.least ?? 0
   }
   const needed = needs({})
   if (needed <= available) return null
@@ -91,7 +91,7 @@ export function fitProblem(run: Run, longestRow: number | null): string | null {
   return `${message} ${changesThat(fits, { longest, args, sampled: samplingOf(run.method, entry.contextLength)?.tokens })}`
 }
 
-type Change = { isSmall?: boolean; longestRow?: number; mostSampled?: number }
+type Change = { isSmall?: boolean; batchSize?: number; longestRow?: number; mostSampled?: number }
 
 /** The sizes from the largest power of two below `size` down to 32. */
 const smallerThan = (size: number) =>
@@ -107,8 +107,14 @@ function changesThat(
     return [...(rows ? [`max_length to ${rows}`] : []), ...(answers ? [`max_completion_tokens to ${answers}`] : [])]
   }
   const is4bit = args.load_in_4bit ?? false
-  const alone = [...(!is4bit && fits({ isSmall: true }) ? ['load_in_4bit'] : []), ...shorter(is4bit)]
-  const together = alone.length > 0 || is4bit ? [] : shorter(true).map((each) => `load_in_4bit and ${each}`)
+  // A base in 4 bits stays whole.
+  const in4bit = args.shard_base === true ? 'load_in_4bit without shard_base' : 'load_in_4bit'
+  const alone = [
+    ...(!is4bit && fits({ isSmall: true }) ? [in4bit] : []),
+    ...(fits({ batchSize: 1 }) ? ['batch_size to 1'] : []),
+    ...shorter(is4bit),
+  ]
+  const together = alone.length > 0 || is4bit ? [] : shorter(true).map((each) => `${in4bit} and ${each}`)
   const changes = [...alone, ...together]
   const advice = changes.length > 0 ? `Set ${changes.join(', or ')}.` : 'Train a smaller model.'
   return `${advice} "force": true starts it all the same.`

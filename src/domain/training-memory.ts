@@ -23,7 +23,10 @@ type MemoryParts = {
   reference: number
   sampler: number
 }
-/** In GiB. `least`: with passes of a single row and gradient checkpointing, to which a trainer on a GPU falls back. */
+/**
+ * In GiB. `least`: with passes of a single row and gradient checkpointing, to which a trainer on a GPU falls back unless it shares
+ * the base.
+ */
 export type TrainingMemory = { estimated: number; least: number; parts: MemoryParts }
 
 type Run = {
@@ -57,17 +60,23 @@ const comfortableTokens = { cpu: 4096, gpu: 8192 }
 const mostSampledRows = 64
 
 export function trainingMemory(run: Run): TrainingMemory {
-  const { shape, args, isGpu, longest, rowsPerStep, sampling } = run
+  const { shape, args, isGpu, longest, rowsPerStep, sampling, shares = 1 } = run
   const row = longest + (sampling?.tokens ?? 0)
-  const budget = Math.max(args.batch_size * row, isGpu ? comfortableTokens.gpu : comfortableTokens.cpu)
-  const tokens = Math.max(row, Math.min(budget, rowsPerStep * (sampling?.answers ?? 1) * row))
+  const isShared = shares > 1
+  const comfortable = isShared ? 0 : isGpu ? comfortableTokens.gpu : comfortableTokens.cpu
+  const budget = Math.max(args.batch_size * row, comfortable)
+  const rows = isShared ? Math.ceil(rowsPerStep / shares) : rowsPerStep
+  const tokens = Math.max(row, Math.min(budget, rows * (sampling?.answers ?? 1) * row))
   const fixed = fixedParts(run)
   const passing = (count: number, isCheckpointing: boolean) => ({
     activations: keptBytes(shape, count, { isGpu, isCheckpointing }) / gibibyte,
     logits: (bytesOfLogit * count * run.learned * shape.vocabularySize) / gibibyte,
   })
-  const parts = { ...fixed, ...passing(tokens, args.gradient_checkpointing === true) }
-  return { estimated: sum(parts), least: sum({ ...fixed, ...passing(row, true) }), parts }
+  const { gradient_checkpointing: asked } = args
+  const parts = { ...fixed, ...passing(tokens, asked === true || (isShared && asked !== false)) }
+  const estimated = sum(parts)
+  // A pass over a shared base cannot be repeated in parts.
+  return { estimated, least: isShared ? estimated : sum({ ...fixed, ...passing(row, true) }), parts }
 }
 
 function fixedParts({ shape, args, isGpu, hasReference, sampling, longest, shares = 1 }: Run) {

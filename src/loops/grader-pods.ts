@@ -39,6 +39,16 @@ export const graderPods = ({ database, notifications, pods, tokenOf, bounds, log
     }
   }
 
+  /** One that cannot be removed now keeps no other one from its start. */
+  async function remove(pod: ObservedGraderPod, signal: AbortSignal) {
+    try {
+      await pods.remove(pod, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn({ err: error, name: pod.name }, 'failed to remove the pod of a Python grader')
+    }
+  }
+
   function place(pod: GrantedPod, found: ObservedGraderPod | undefined): GrantedPod | Promise<GrantedPod> {
     if (!found) return launch(pod)
     const { state } = found
@@ -55,14 +65,14 @@ export const graderPods = ({ database, notifications, pods, tokenOf, bounds, log
       const found = await pods.list(signal)
       const { granted, waiting } = await database.transaction((tx) => tx.graderPods.grant(bounds))
       const wanted = new Set(granted.map(({ name }) => name))
-      for (const pod of found) if (pod.state.is === 'over' || !wanted.has(pod.name)) await pods.remove(pod, signal)
+      for (const pod of found) if (pod.state.is === 'over' || !wanted.has(pod.name)) await remove(pod, signal)
       let isStarting = waiting > 0
       for (const pod of granted) {
         const now = await place(
           pod,
           found.find(({ name }) => name === pod.name),
         )
-        isStarting ||= now.address === null
+        isStarting ||= now.address === null && !now.isRefused
         if (now.address !== pod.address || now.message !== pod.message || now.isRefused !== pod.isRefused)
           await database.graderPods.setPlace(pod.name, now)
       }

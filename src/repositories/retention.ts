@@ -9,8 +9,8 @@ type OldPolicy = OldArtifact & { jobId: number; step: number; baseModel: string 
 type NeededArtifacts = { keptCheckpoints: number; brokenBefore: Date }
 type UnneededData = { id: number; keys: string[] }
 
-/** The artifact was never committed, or differs from its manifest. */
-const isBroken = Prisma.raw('(a.committed_at is null or a.corrupt_at is not null)')
+/** The artifact was never committed, or differs from its manifest. A policy goes by `oldPolicies`, once it is unloaded. */
+const isBroken = Prisma.raw(`(a.kind <> 'policy' and (a.committed_at is null or a.corrupt_at is not null))`)
 
 /** A complete job needs no resume. */
 const checkpointsToKeep = (forResume: number) => Prisma.sql`

@@ -252,7 +252,9 @@ test('a job on several data sets keeps the report on each with its version, name
 })
 
 test('a job whose longest row does not fit into the memory of its GPU ends before it takes one', async () => {
-  const { run, kept } = world({ tokenLength: { tokenizer: 'llama-8b', input: { max: 8000 }, output: { max: 192 } } })
+  const { run, kept, rows, stored } = world({
+    tokenLength: { tokenizer: 'llama-8b', input: { max: 8000 }, output: { max: 192 } },
+  })
   const shape = {
     ...{ hiddenSize: 4096, layers: 32, intermediateSize: 14_336, queryWidth: 4096, keyWidth: 1024 },
     ...{ vocabularySize: 128_256, sharesEmbeddings: false },
@@ -268,4 +270,8 @@ test('a job whose longest row does not fit into the memory of its GPU ends befor
   // A forced job has no shape.
   await run(2, { spec })
   assert.equal(kept.size, 1)
+  // This one has trained before, and its rows are gone.
+  const preparedData = rows(3)
+  stored.delete(preparedData.train.key)
+  await run(3, { spec: { ...spec, shape }, preparedData })
 })

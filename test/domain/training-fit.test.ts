@@ -37,6 +37,26 @@ test('before the rows are read, the shortest rows count', () => {
   assert.match(problem(12, null) ?? '', /^This training needs about 1\d GiB .* Set load_in_4bit\./)
 })
 
+test('a trainer that shares the base does not fall back to single rows: its batch counts', () => {
+  const shared = (batchSize: number, more: object = {}) => {
+    const args = { ...documentedDefaults, lora_alpha: 64, max_length: 8192, batch_size: batchSize, ...more }
+    return fitProblem({ entry: entryWith(28), method: null, gpuCount: 4, args }, 4096)
+  }
+  assert.equal(shared(1), null)
+  assert.equal(shared(2), null, 'each of the four has one row of a step')
+  assert.match(shared(32) ?? '', / about \d{3} GiB .* Set load_in_4bit, or batch_size to 1, or max_length to \d+\./)
+  assert.match(shared(1, { gradient_checkpointing: false }) ?? '', / Set load_in_4bit, or max_length to \d+\./)
+})
+
+test('a base that the request shares is not advised in 4 bits too', () => {
+  const args = { ...documentedDefaults, lora_alpha: 64, max_length: 8192, shard_base: true as const }
+  const message = fitProblem(
+    { entry: entryWith(40), method: null, gpuCount: 2, args: { ...args, batch_size: 4 } },
+    8192,
+  )
+  assert.match(message ?? '', /Set load_in_4bit without shard_base, or/)
+})
+
 test('an answer that is sampled counts, and a shorter one is advised', () => {
   const hyperparameters = { max_completion_tokens: 8192, samples_per_prompt: 8, compute_multiplier: 1 }
   const method = { type: 'reinforcement' as const, hyperparameters, given: [] }

@@ -131,6 +131,8 @@ suite('retention', () => {
     sandbox(async (tx) => {
       const { jobId, upload } = await jobWithUploads(tx)
       const kept = await upload('model', 'committed')
+      // Model servers may hold it.
+      await upload('policy', 'corrupt')
       const broken = [
         await upload('checkpoint', 'uploading'),
         await upload('checkpoint', 'corrupt'),
