@@ -28,12 +28,13 @@ export function createIssuer({ issuer, clientId, clientSecret }: IssuerSettings,
     if (!mayAskForAddresses()) throw away()
     // A provider without TLS is the operator's choice, made with the address.
     const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
-    found = discovery(issuer, clientId ?? 'none', clientSecret, undefined, { timeout: timeoutMs / 1000, execute })
-    return found.catch((error: unknown) => {
+    const asked = discovery(issuer, clientId ?? 'none', clientSecret, undefined, { timeout: timeoutMs / 1000, execute })
+    found = asked.catch((error: unknown) => {
       found = undefined
       log.warn({ err: error, issuer: issuer.href }, 'the identity provider does not answer')
       throw away()
     })
+    return found
   }
 
   /** Asks for the keys, at most once in a while. @returns whether they are new */

@@ -32,8 +32,6 @@ const storageKey = 'anneal-session'
 const listeners = new Set<() => void>()
 let current = read()
 
-takeFromAddress()
-
 window.addEventListener('storage', (event) => {
   if (event.key === storageKey) change(read())
 })
@@ -72,14 +70,24 @@ function change(session: Session | null) {
   for (const listener of listeners) listener()
 }
 
-/** The identity provider's page leads to a page of the console, with the session behind the #. */
-function takeFromAddress() {
+/**
+ * The identity provider's page leads to a page of the console, with the session behind the #. A foreign page may lead here with
+ * anything, so it is kept only if the service knows it together with this browser's cookie.
+ */
+export async function takeFromAddress() {
   const given = /^#signed-in=([\w-]+)$/.exec(location.hash)?.[1]
   if (given === undefined) return
   // It has no further use, and should not stay in the address.
   history.replaceState(null, '', location.pathname + location.search)
-  const bytes = Uint8Array.from(atob(given.replaceAll('-', '+').replaceAll('_', '/')), (each) => each.charCodeAt(0))
-  keepSession(sessionOf(JSON.parse(new TextDecoder().decode(bytes)) as SignedIn))
+  try {
+    const bytes = Uint8Array.from(atob(given.replaceAll('-', '+').replaceAll('_', '/')), (each) => each.charCodeAt(0))
+    const session = sessionOf(JSON.parse(new TextDecoder().decode(bytes)) as SignedIn)
+    const headers = { 'X-Console-Token': session.pageToken }
+    const { ok } = await fetch('/v1/console/session', { headers, credentials: 'same-origin' })
+    if (ok) keepSession(session)
+  } catch {
+    // The page of sign-in follows.
+  }
 }
 
 /** Where somebody signs in, to come back to this page. */
