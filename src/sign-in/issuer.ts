@@ -58,8 +58,11 @@ export function createIssuer({ issuer, clientId, clientSecret }: IssuerSettings,
 
   async function knownKeys() {
     if (keys) {
-      // Beside the request that finds them old.
-      if (now() - keys.loadedAtMs > keysAgeMs) void load(keys.get)
+      const ageMs = now() - keys.loadedAtMs
+      if (ageMs <= keysAgeMs) return keys
+      // Beside the request that finds them old, unless nobody has asked for long: a withdrawn key would be taken once more.
+      const loaded = load(keys.get)
+      if (ageMs > 2 * keysAgeMs) await loaded
       return keys
     }
     const { jwks_uri: address } = (await configuration()).serverMetadata()

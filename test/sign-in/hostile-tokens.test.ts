@@ -148,10 +148,14 @@ test('known keys serve while the provider is away; an unknown one is asked for o
   await check(fresh)
   await assert.rejects(check(old), /no such signing key/, 'a withdrawn key is forgotten')
   assert.equal(own.asked.keys, 2)
+  await own.rotate({ kid: 'third' })
+  nowMs += 3_600_000
+  await assert.rejects(check(fresh), /no such signing key/, 'also by the first request after a long time')
+  const newest = await own.sign()
   await own.stop()
   nowMs += 3_600_000
-  await check(fresh)
-  await check(fresh)
+  await check(newest)
+  await check(newest)
 })
 
 test('while the provider has never answered, a token gets 503, and the provider is asked once in a while', async () => {

@@ -29,6 +29,8 @@ export const sessionOf = ({
 })
 
 const storageKey = 'anneal-session'
+/** The first page waits so long for an answer. */
+const answerMs = 10_000
 const listeners = new Set<() => void>()
 let current = read()
 
@@ -83,7 +85,8 @@ export async function takeFromAddress() {
     const bytes = Uint8Array.from(atob(given.replaceAll('-', '+').replaceAll('_', '/')), (each) => each.charCodeAt(0))
     const session = sessionOf(JSON.parse(new TextDecoder().decode(bytes)) as SignedIn)
     const headers = { 'X-Console-Token': session.pageToken }
-    const { ok } = await fetch('/v1/console/session', { headers, credentials: 'same-origin' })
+    const signal = AbortSignal.timeout(answerMs)
+    const { ok } = await fetch('/v1/console/session', { headers, credentials: 'same-origin', signal })
     if (ok) keepSession(session)
   } catch {
     // The page of sign-in follows.

@@ -1,4 +1,4 @@
-// Two ways in: an API key, which is sent once and not kept, or a link that `npm start` has printed.
+// Three ways in: the identity provider, an API key, which is sent once and not kept, or a link that `npm start` has printed.
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useState } from 'react'
 import { api } from '../api/client.ts'
