@@ -2,16 +2,9 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useState } from 'react'
 import { api } from '../api/client.ts'
-import {
-  currentSession,
-  hasEnded,
-  keepSession,
-  loginAddress,
-  sessionOf,
-  type Session,
-  type SignedIn,
-} from '../api/session.ts'
+import { currentSession, hasEnded, keepSession, loginAddress } from '../api/session.ts'
 import type { components } from '../api/types.ts'
+import { sessionOf, type Session, type SignedIn } from '../domain/session.ts'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'
