@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutPrototype } from './without-prototype.ts'
 
 /** Counts the keys of a map before each is looked at, which takes microseconds. */
 export const fewKeys = <Schema extends z.ZodType>(most: number, what: string, schema: Schema) =>
@@ -11,4 +12,4 @@ export const fewKeys = <Schema extends z.ZodType>(most: number, what: string, sc
 const maxKeywords = 1000
 
 /** Its parts are read later: see readSchemas. */
-export const jsonSchema = fewKeys(maxKeywords, 'keywords', z.record(z.string(), z.unknown()))
+export const jsonSchema = withoutPrototype(fewKeys(maxKeywords, 'keywords', z.record(z.string(), z.unknown())))

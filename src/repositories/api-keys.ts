@@ -109,8 +109,10 @@ export const createApiKeyRepository = (db: Connection) => ({
     return rows.map((row) => row.id)
   },
 
+  /** Ends the key's sessions of the console, too: a newer token revives the key of a person, but no old session. */
   async revoke(id: string, at: Date): Promise<ApiKey> {
     await db.apiKey.updateMany({ where: { id, revokedAt: null }, data: { revokedAt: at } })
+    await db.consoleSession.deleteMany({ where: { apiKeyId: id } })
     return plain(await db.apiKey.findUniqueOrThrow({ where: { id }, omit }))
   },
 

@@ -35,7 +35,9 @@ export function createPeople({ grants }: { grants: readonly RoleGrant[] }, datab
    */
   async function enter({ claims, account, origin }: Entering): Promise<ApiKeyRecord> {
     const chosen = chooseAccount(rolesIn(claims), account)
-    const accountId = await accountIds.get(chosen.account, () => idOf(chosen.account, database, origin))
+    const accountId = await accountIds.get(chosen.account, () =>
+      idOf(chosen.account, database, { origin, person: personOf(claims) }),
+    )
     if (accountId === null)
       throw invalidToken(`the account ${chosen.account}, which ANNEAL_OIDC_ROLES names, does not exist`)
     const id = keyId(accountId, claims)
@@ -65,11 +67,15 @@ function chooseAccount({ accounts }: GrantedRoles, wanted: string | undefined): 
 }
 
 /** Null for an id of no account. An account that is named is made when somebody first enters. */
-async function idOf(account: string, database: Database, origin: Origin): Promise<string | null> {
+async function idOf(
+  account: string,
+  database: Database,
+  first: { origin: Origin; person: Person },
+): Promise<string | null> {
   if (isUuid(account)) return (await database.accounts.find(account))?.id ?? null
   return database.transaction(async (tx) => {
     const { account: found, isNew } = await tx.accounts.named(account)
-    const by = { accountId: found.id, apiKeyId: 'operator', origin }
+    const by = { accountId: found.id, apiKeyId: 'operator', ...first }
     if (isNew) await recordAudit(tx, by, 'account.create', found.id)
     return found.id
   })
@@ -79,11 +85,13 @@ async function idOf(account: string, database: Database, origin: Origin): Promis
 const keyId = (accountId: string, { issuer, subject }: Claims) =>
   sha256Hex(JSON.stringify([accountId, issuer, subject])).slice(0, 16)
 
+const personOf = ({ subject, mail }: Claims): Person => ({ subject, mail })
+
 type Keeping = { id: string; accountId: string; claims: Claims; role: Role }
 
 /** Null if the key was revoked after the token was issued. */
 async function keyOf({ id, accountId, claims, role }: Keeping, database: Database): Promise<ApiKeyRecord | null> {
-  const person: Person = { subject: claims.subject, mail: claims.mail }
+  const person = personOf(claims)
   const { name, issuedAt: claimsAt } = claims
   // Nobody knows a secret with this hash.
   const secretHash = sha256(randomBytes(32))

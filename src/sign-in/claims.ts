@@ -26,7 +26,9 @@ export function readClaims(payload: Payload, groupsClaim: string): Claims {
   if (typeof sub !== 'string' || !isShown(sub, maxSubject)) throw invalidToken('its claim sub is no short text')
   if (payload['cnf'] !== undefined)
     throw invalidToken('it is bound to a key of its client (claim cnf), and only plain bearer tokens are taken')
-  const mail = payload['email_verified'] === false ? null : textOf(payload, 'email')
+  // Some providers write it as a text.
+  const isUnverified = String(payload['email_verified']) === 'false'
+  const mail = isUnverified ? null : textOf(payload, 'email')
   return {
     ...{ issuer: iss, subject: sub, mail },
     name: shownName(textOf(payload, 'name'), mail) ?? sub,

@@ -28,12 +28,13 @@ export function createIssuer({ issuer, clientId, clientSecret }: IssuerSettings,
     if (!mayAskForAddresses()) throw away()
     // A provider without TLS is the operator's choice, made with the address.
     const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
-    found = discovery(issuer, clientId ?? 'none', clientSecret, undefined, { timeout: timeoutMs / 1000, execute })
-    return found.catch((error: unknown) => {
+    const asked = discovery(issuer, clientId ?? 'none', clientSecret, undefined, { timeout: timeoutMs / 1000, execute })
+    found = asked.catch((error: unknown) => {
       found = undefined
       log.warn({ err: error, issuer: issuer.href }, 'the identity provider does not answer')
       throw away()
     })
+    return found
   }
 
   /** Asks for the keys, at most once in a while. @returns whether they are new */
@@ -57,8 +58,11 @@ export function createIssuer({ issuer, clientId, clientSecret }: IssuerSettings,
 
   async function knownKeys() {
     if (keys) {
-      // Beside the request that finds them old.
-      if (now() - keys.loadedAtMs > keysAgeMs) void load(keys.get)
+      const ageMs = now() - keys.loadedAtMs
+      if (ageMs <= keysAgeMs) return keys
+      // Beside the request that finds them old, unless nobody has asked for long: a withdrawn key would be taken once more.
+      const loaded = load(keys.get)
+      if (ageMs > 2 * keysAgeMs) await loaded
       return keys
     }
     const { jwks_uri: address } = (await configuration()).serverMetadata()

@@ -20,7 +20,7 @@ const Begun = z.object({
   state: z.string(),
   nonce: z.string(),
   codeVerifier: z.string(),
-  redirectUri: z.string(),
+  redirectUri: z.url(),
   returnTo: z.string(),
   account: z.string().nullable(),
 })

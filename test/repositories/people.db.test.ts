@@ -41,10 +41,15 @@ suite('people in the database', async () => {
     assert.deepEqual([key?.scopes, key?.person], [['read'], { subject: 'ann', mail: null }])
     assert.equal(await database.apiKeys.countLive(account.id), 0, 'people do not count as keys')
 
+    const cookieHash = Buffer.alloc(32, 8)
+    const secrets = { cookieHash, pageTokenHash: Buffer.alloc(32, 9) }
+    await database.consoleSessions.add({ accountId: account.id, apiKeyId: id }, secrets, 3600)
+    assert.ok(await database.consoleSessions.findLive(cookieHash))
     await database.apiKeys.revoke(id, new Date())
     await enter(at(-20), ['admin'])
     assert.equal(await live(), null)
     await enter(at(20), ['read'])
     assert.deepEqual((await live())?.scopes, ['read'])
+    assert.equal(await database.consoleSessions.findLive(cookieHash), null, 'a session that has ended stays ended')
   })
 })

@@ -122,7 +122,8 @@ test('a good token is taken, also a minute after its end by another clock, and w
   const { subject, mail, name, groups } = await verify(await provider.sign(given))
   assert.deepEqual([subject, mail, name, groups], ['ann', 'ann@example.com', 'Ann <ann@example.com>', ['team']])
   assert.equal((await verify(await provider.sign({ exp: seconds - 30 }))).mail, null)
-  assert.equal((await verify(await provider.sign({ email: 'a@b', email_verified: false }))).mail, null)
+  for (const no of [false, 'false'])
+    assert.equal((await verify(await provider.sign({ email: 'a@b', email_verified: no }))).mail, null)
   const nested = await provider.sign({ groups: undefined, realm_access: { roles: ['deep'] } })
   assert.deepEqual((await verify(nested, 'realm_access.roles')).groups, ['deep'])
   const dotted = await provider.sign({ 'https://example.com/groups': ['url'] })
@@ -147,10 +148,14 @@ test('known keys serve while the provider is away; an unknown one is asked for o
   await check(fresh)
   await assert.rejects(check(old), /no such signing key/, 'a withdrawn key is forgotten')
   assert.equal(own.asked.keys, 2)
+  await own.rotate({ kid: 'third' })
+  nowMs += 3_600_000
+  await assert.rejects(check(fresh), /no such signing key/, 'also by the first request after a long time')
+  const newest = await own.sign()
   await own.stop()
   nowMs += 3_600_000
-  await check(fresh)
-  await check(fresh)
+  await check(newest)
+  await check(newest)
 })
 
 test('while the provider has never answered, a token gets 503, and the provider is asked once in a while', async () => {
@@ -160,6 +165,8 @@ test('while the provider has never answered, a token gets 503, and the provider 
   const away = createIssuer({ ...settings, issuer: new URL(own.url) }, createLog('test', 'silent'))
   const isAway = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable'
   const rules = { issuer: own.url, audiences: [audience], groupsClaim: 'groups' }
-  await assert.rejects(verifyToken(token, rules, away), isAway)
+  // Requests at once share one question, and its failure.
+  const atOnce = await Promise.allSettled([1, 2, 3].map(() => verifyToken(token, rules, away)))
+  for (const each of atOnce) assert.ok(each.status === 'rejected' && isAway(each.reason))
   await assert.rejects(verifyToken(token, rules, away), isAway)
 })

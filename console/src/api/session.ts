@@ -1,38 +1,14 @@
 // The session of this browser. The cookie is out of reach of scripts; what is kept here is the token that counts only
 // together with it. All tabs share one session.
 import { useSyncExternalStore } from 'react'
+import { sessionToldIn, type Session } from '../domain/session.ts'
 
 export type Scope = 'inference' | 'training' | 'data' | 'read' | 'admin'
-export type Session = {
-  pageToken: string
-  keyId: string
-  scopes: readonly string[]
-  expiresAt: string
-  /** Set for somebody who signed in with the identity provider. */
-  person?: Person
-}
-
-/** The account of the session is one of `accounts`. */
-type Person = { name: string; account: string; accounts: readonly { account: string; role: string }[] }
-
-export type SignedIn = { page_token: string; key_id: string; scopes: readonly string[]; expires_at: string }
-
-export const sessionOf = ({
-  page_token: pageToken,
-  key_id: keyId,
-  scopes,
-  expires_at: expiresAt,
-  ...person
-}: SignedIn & Partial<Person>): Session => ({
-  ...{ pageToken, keyId, scopes, expiresAt },
-  ...(person.name !== undefined && { person: person as Person }),
-})
-
 const storageKey = 'anneal-session'
+/** The first page waits so long for an answer. */
+const answerMs = 10_000
 const listeners = new Set<() => void>()
 let current = read()
-
-takeFromAddress()
 
 window.addEventListener('storage', (event) => {
   if (event.key === storageKey) change(read())
@@ -72,14 +48,18 @@ function change(session: Session | null) {
   for (const listener of listeners) listener()
 }
 
-/** The identity provider's page leads to a page of the console, with the session behind the #. */
-function takeFromAddress() {
-  const given = /^#signed-in=([\w-]+)$/.exec(location.hash)?.[1]
-  if (given === undefined) return
+/** Takes the session of somebody who comes back from the identity provider, if it belongs to this browser's cookie. */
+export async function takeFromAddress() {
+  const { hash } = location
+  if (!hash.startsWith('#signed-in=')) return
   // It has no further use, and should not stay in the address.
   history.replaceState(null, '', location.pathname + location.search)
-  const bytes = Uint8Array.from(atob(given.replaceAll('-', '+').replaceAll('_', '/')), (each) => each.charCodeAt(0))
-  keepSession(sessionOf(JSON.parse(new TextDecoder().decode(bytes)) as SignedIn))
+  const told = await sessionToldIn(hash, async (pageToken) => {
+    const headers = { 'X-Console-Token': pageToken }
+    const signal = AbortSignal.timeout(answerMs)
+    return (await fetch('/v1/console/session', { headers, credentials: 'same-origin', signal })).ok
+  })
+  if (told) keepSession(told)
 }
 
 /** Where somebody signs in, to come back to this page. */

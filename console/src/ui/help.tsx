@@ -1,6 +1,7 @@
 import { forgetAsked } from '../api/asked.ts'
 import { api } from '../api/client.ts'
-import { currentSession, keepSession, loginAddress, type Session } from '../api/session.ts'
+import { currentSession, keepSession, loginAddress } from '../api/session.ts'
+import type { Session } from '../domain/session.ts'
 import { Dialog } from './dialog.tsx'
 
 const keys = [

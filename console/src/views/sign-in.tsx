@@ -1,17 +1,10 @@
-// Two ways in: an API key, which is sent once and not kept, or a link that `npm start` has printed.
+// Three ways in: the identity provider, an API key, which is sent once and not kept, or a link that `npm start` has printed.
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useState } from 'react'
 import { api } from '../api/client.ts'
-import {
-  currentSession,
-  hasEnded,
-  keepSession,
-  loginAddress,
-  sessionOf,
-  type Session,
-  type SignedIn,
-} from '../api/session.ts'
+import { currentSession, hasEnded, keepSession, loginAddress } from '../api/session.ts'
 import type { components } from '../api/types.ts'
+import { sessionOf, type Session, type SignedIn } from '../domain/session.ts'
 import { usePageTitle } from '../ui/page-title.ts'
 import { Link, useLocation } from '../ui/router.tsx'
 import { Failure } from '../ui/states.tsx'

@@ -13,6 +13,8 @@ import { requestContext } from '../kit/request-context.ts'
 
 const loginPath = '/v1/console/login'
 const callbackPath = '/v1/console/callback'
+/** Browsers keep cookies of 4,096 characters with the name and the attributes. */
+const maxCookie = 3900
 
 export function mountSignIn(app: Express, deps: ServiceDependencies) {
   app.get(loginPath, page(deps, loginPath, begin))
@@ -47,6 +49,8 @@ async function begin(deps: ServiceDependencies, request: Request, response: Resp
     returnTo: pageOf(returnTo),
     account: typeof account === 'string' && account !== '' ? account : null,
   })
+  // A browser would drop the cookie in silence.
+  if (cookie.length > maxCookie) throw invalidInput('return_to', 'return_to and account are too long.')
   response.setHeader('Set-Cookie', loginCookie(site, cookie))
   response.redirect(302, address)
 }
@@ -57,6 +61,8 @@ async function finish(deps: ServiceDependencies, request: Request, response: Res
   response.setHeader('Set-Cookie', loginCookie(site, null))
   const query = request.originalUrl.slice(request.originalUrl.indexOf('?'))
   const { wish, ...told } = await login.finish(query, loginCookieOf(site))
+  // Another port of this host can have set the cookie, so its page is checked again.
+  const returnTo = pageOf(wish.returnTo)
   const origin = originOf(request, response)
   const person = await login.enter({ ...told, account: wish.account, origin })
   const session = await signInPerson({ ctx: { deps, origin }, input: person })
@@ -70,7 +76,7 @@ async function finish(deps: ServiceDependencies, request: Request, response: Res
     sessionCookie(site, session.cookie, Math.ceil((session.expiresAt.getTime() - Date.now()) / 1000)),
   ])
   // Browsers send no server what follows the #, so the second secret is in no log.
-  response.redirect(303, `${wish.returnTo}#signed-in=${Buffer.from(JSON.stringify(kept)).toString('base64url')}`)
+  response.redirect(303, `${returnTo}#signed-in=${Buffer.from(JSON.stringify(kept)).toString('base64url')}`)
 }
 
 function loginOf({ signIn }: ServiceDependencies, request: Request) {

@@ -65,6 +65,9 @@ export async function signInPerson({
 async function openSession(ctx: Ctx, seconds: number) {
   const { secrets, hashes } = makeSecrets()
   const { id, expiresAt } = await withRoom(ctx, async (tx) => {
+    // A newer token revives a person's key, so no session may be opened after its revocation.
+    if (!(await tx.accounts.findLiveApiKey(ctx.apiKeyId)))
+      throw new ServiceError('invalid_token', 'invalid token: the key was revoked.')
     const session = await tx.consoleSessions.add(ctx, hashes, seconds)
     await recordAudit(tx, ctx, 'session.create', session.id)
     return session

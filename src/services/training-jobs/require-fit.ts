@@ -2,6 +2,7 @@
 import { gpuCountOf } from '../../domain/attempt-ledger.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { ServiceError } from '../../domain/service-error.ts'
+import { accountFolders } from '../../domain/storage-keys.ts'
 import type { TrainingArgs } from '../../domain/training-args.ts'
 import { fitProblem, longestRowIn } from '../../domain/training-fit.ts'
 import type { TrainingMethod } from '../../domain/training-method.ts'
@@ -42,10 +43,13 @@ export async function requireFit(ctx: Ctx, asked: Asked, uploads: readonly Uploa
 }
 
 /** By the reports of earlier checks. */
-async function longestRowOf({ deps }: Ctx, uploads: readonly Upload[], model: string): Promise<number | null> {
+async function longestRowOf({ deps, accountId }: Ctx, uploads: readonly Upload[], model: string) {
   const { database, storage } = deps
+  const own = accountFolders(accountId)
   const reports = await Promise.all(
     uploads.map(async ({ id, uploadKey }) => {
+      // The acceptance finds that the location is of another account. Until then nothing is told of its rows.
+      if (!own.some((folder) => uploadKey.startsWith(folder))) return { tokenLength: null }
       const [report, object] = await Promise.all([database.datasets.report(id), storage.stat(uploadKey)])
       return report && report.etag === object?.etag ? report : { tokenLength: null }
     }),

@@ -17,6 +17,7 @@ const entry = {
 const report = { etag: 'e', tokenLength: { tokenizer: 'llama-8b', input: { max: 8000 }, output: { max: 192 } } }
 const ctxWith = (etag: string) =>
   ({
+    accountId: 'a',
     deps: {
       database: { datasets: { report: () => Promise.resolve(report) } },
       storage: { stat: () => Promise.resolve({ etag }) },
@@ -27,7 +28,7 @@ const asked = {
   ...{ entry, method: null, gpus: null, nodes: 1, isForced: false },
   args: { ...documentedDefaults, lora_alpha: 64, max_length: 8192 },
 }
-const uploads = [{ id: 'v', uploadKey: 'k' }]
+const uploads = [{ id: 'v', uploadKey: 'uploads/a/rows/v' }]
 
 test('refuses a training whose longest known row does not fit, with a code of its own', async () => {
   const message =
@@ -41,5 +42,6 @@ test('refuses a training whose longest known row does not fit, with a code of it
 test('accepts rows that no check has read, and a training that is forced', async () => {
   await requireFit(ctxWith('another'), asked, uploads)
   await requireFit(ctxWith('e'), asked, null)
+  await requireFit(ctxWith('e'), asked, [{ id: 'v', uploadKey: 'uploads/another-account/rows/v' }])
   await requireFit(ctxWith('e'), { ...asked, isForced: true }, uploads)
 })

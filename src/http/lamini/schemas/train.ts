@@ -73,7 +73,8 @@ const DataSets = z
       dataset_id: z.string().describe('The id of an existing data set; its newest version is used'),
       weight: z
         .number()
-        .positive()
+        .min(1e-6)
+        .max(1e6)
         .nullish()
         .describe('How often rows of this set are visited, beside the weights of the others; 1 when absent'),
     }),
