@@ -104,14 +104,17 @@ suite("an account's own keys", async () => {
   test('the limits tell the used and remaining amounts', async () => {
     const edge = await startPublic({
       database: { ...database },
-      limits: { settings: { requests: { perSecond: 7, burst: 9 }, concurrentRequests: 5 } },
+      limits: {
+        settings: { requests: { perSecond: 7, burst: 9 }, concurrentRequests: 5 },
+        judgeTokens: { perDay: 1000, usedBy: () => Promise.resolve({ used: 3 }) },
+      },
     })
     const { key } = await other.makeKey(['read', 'admin'])
     const { status, json } = await edge.call('GET', '/v1/limits', { key })
     assert.equal(status, 200)
     assert.deepEqual(json.requests, { per_second: 7, burst: 9, running: 5 })
     for (const { name, limit, used, left } of json.limits) assert.equal(left, Math.max(0, limit - used), name)
-    const keys = json.limits.find(({ name }: { name: string }) => name === 'live_keys')
-    assert.deepEqual([keys.limit, keys.used], [100, 2])
+    const usedOf = (quota: string) => json.limits.find(({ name }: { name: string }) => name === quota)?.used
+    assert.deepEqual([usedOf('live_keys'), usedOf('judge_tokens')], [2, 3])
   })
 })

@@ -115,6 +115,7 @@ function stubDependencies({
       maxOpenJobs: 1000,
       maxStoredBytes: 1e12,
       maxRowBytes: 1e10,
+      maxRolloutBytes: 1e10,
       maxOpenBatches: 1000,
       maxWaitingBatchItems: 200_000,
       maxOpenEvaluations: 100,

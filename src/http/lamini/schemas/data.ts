@@ -17,7 +17,7 @@ export const DataAnswer = named(
   'DataAnswer',
   z.object({
     upload_base_path: z.literal('s3').describe('Always s3, as clients of the old platform expect'),
-    dataset_location: z.url().describe('Upload the file here with PUT; valid for two hours'),
+    dataset_location: z.url().describe('Upload the file here with PUT; valid for at most two hours'),
     dataset_id: z.string().describe('The id of the data set, as the request gave it'),
   }),
 )
