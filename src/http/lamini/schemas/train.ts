@@ -236,7 +236,9 @@ const DryRun = named(
         estimated: z.number().describe('At the peak, in GiB, with the arguments of the run'),
         least: z
           .number()
-          .describe('With passes of a single row and gradient checkpointing, to which a trainer on a GPU falls back unless it shares the base'),
+          .describe(
+            'With passes of a single row and gradient checkpointing, to which a trainer on a GPU falls back unless it shares the base',
+          ),
         available: z.number().nullable().describe('Memory of a trainer, or of one GPU; null when it is not known'),
         parts: z
           .object({
