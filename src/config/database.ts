@@ -19,7 +19,7 @@ const DatabaseEnvironment = z.object({
 })
 
 const MigrationEnvironment = DatabaseEnvironment.partial().extend({
-  /** Of a user who may change the schema. */
+  /** Its user may change the schema. */
   ANNEAL_MIGRATE_DATABASE_URL: z.string().min(1).optional(),
 })
 

@@ -113,14 +113,14 @@ export const ServiceEnvironment = z.object({
   /** As the console and `anneal login --sso` are known to the provider. A public client has no secret. */
   ANNEAL_OIDC_CLIENT_ID: z.string().min(1).optional(),
   ANNEAL_OIDC_CLIENT_SECRET: z.string().min(1).optional(),
-  /** What the console asks the provider for. Some name groups only when asked for a scope such as groups. */
+  /** The console asks the provider for these scopes. Some providers name groups only for a scope such as groups. */
   ANNEAL_OIDC_SCOPES: z
     .string()
     .regex(/\bopenid\b/)
     .default('openid profile email'),
   /** The claim with a person's groups; dots lead into nested claims. */
   ANNEAL_OIDC_GROUPS_CLAIM: z.string().min(1).default('groups'),
-  /** Who may do what: group=account:role, with commas between, or the lines of a file. */
+  /** Groups get roles: group=account:role, with commas between, or the lines of a file. */
   ANNEAL_OIDC_ROLES: z.string().optional(),
   ANNEAL_OIDC_ROLES_FILE: z.string().min(1).optional(),
   /** The longest life of a key that a person makes, and its life if no end is asked for. */

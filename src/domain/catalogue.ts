@@ -90,7 +90,7 @@ export type CatalogueEntry = Omit<z.infer<typeof Entry>, 'recommendedArgs'> & {
   recommendedOfMethods?: Partial<Record<MethodName, RecommendedArgs>>
   shape?: ModelShape
 }
-/** What the files of a model say, where they are on this machine. */
+/** The parts of an entry that the files of its model tell, where they are on this machine. */
 export type ModelFiles = { chatTemplate?: boolean; shape?: ModelShape }
 
 export type Catalogue = {

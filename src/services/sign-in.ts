@@ -18,7 +18,7 @@ export type SignInSettings = {
   /** Null where the console does not sign people in. */
   clientId: string | null
   clientSecret: string | undefined
-  /** What the console asks the provider for, with spaces between. */
+  /** The console asks the provider for these, with spaces between. */
   scopes: string
   /** The claim with the groups of a person; with dots for a nested one. */
   groupsClaim: string

@@ -1,4 +1,4 @@
-// What a page knows of a session, and how the service tells it.
+// The session as a page knows it, and as the service tells it.
 export type Session = {
   pageToken: string
   keyId: string

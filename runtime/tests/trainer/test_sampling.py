@@ -169,7 +169,7 @@ def test_the_trainer_scores_answers_under_the_form_that_they_were_drawn_with(tem
         torch.testing.assert_close(torch.tensor(answer.logps), logps, rtol=0, atol=2e-4)
     # Without the form the same tokens are far less likely.
     assert torch.cat(trained_logps(answers, temperature)).sum() < torch.cat(trained).sum() - 10
-    # What other answers have added to the automaton changes nothing.
+    # Other answers have added to the automaton, which changes nothing.
     form.renew()
     assert [answer.tokens for answer in drawn.sample(ASKED[::-1])][::-1] == [answer.tokens for answer in answers]
 

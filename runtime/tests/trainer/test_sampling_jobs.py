@@ -129,5 +129,5 @@ def test_answers_of_model_servers_outlive_a_kill(
     assert second.exit_code() == 0, second.log
     assert set(anneal.sampled.values()) == {1} == set(anneal.graded.values())
     assert outcome(anneal) == undisturbed(processes, "server")
-    # Those of the updates that sample, and of the validations.
+    # Each update that samples, and each validation, publishes a policy.
     assert {each["step"] for each in anneal.committed if each["kind"] == "policy"} == {0, 2, 3, 4, 6, 8}

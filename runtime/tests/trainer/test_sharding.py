@@ -71,7 +71,7 @@ def test_a_shared_base_has_the_figures_of_a_whole_one_and_resumes_exactly(anneal
 def test_the_reference_passes_go_through_the_shared_base(
     anneal: FakeAnneal, tmp_path: Path, method: str, rows: list[dict[str, Any]]
 ) -> None:
-    # Of three processes one has no rows in a step of two.
+    # One of three processes has no rows in a step of two.
     args: dict[str, Any] = {"max_steps": 8, "batch_size": 2, "eval_steps": 4, "split": "held_out"}
     found = []
     for asked in (False, True):

@@ -25,7 +25,7 @@ from anneal_runtime.trainer.training_args import Note
 if TYPE_CHECKING:
     from peft import PeftModel
 
-# Of one call. The tokens are the most that its answers may have.
+# One call asks for so much at most. The tokens are the most that its answers may have.
 MOST_ANSWERS, MOST_TOKENS = 256, 1 << 18
 # A server may need minutes to start. An attempt that only waits gives its place to others after so long.
 PATIENCE_S = 600.0

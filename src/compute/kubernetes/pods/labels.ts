@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../domain/identifiers.ts'
 import type { RunProgram, RunSpec } from '../../run.ts'
 
-/** What runs in a pod of ours. */
+/** The kinds of our pods. */
 type Program = RunProgram | 'python-grader'
 
 const prefix = 'anneal.dev/'
