@@ -70,38 +70,4 @@ suite('reinforcement', { skip }, () => {
       assert.ok((metrics[0]?.series['reward'] ?? 1) <= 0.2, seen.join())
       assert.ok((rewards.at(-1) ?? 0) >= 0.8, seen.join())
     })
-
-  test('a grader that can be cheated raises reward_without_gain', async () => {
-    const api = await openAccount()
-    const share = (kind: string) =>
-      `def grade(sample, item):\n    text = sample["output_text"]\n    return sum(map(str.${kind}, text)) / max(len(text), 1)`
-    // What is wanted counts little, and what the model can do instead counts much.
-    const graders = {
-      letters: { type: 'python', name: 'letters', source: share('isalpha') },
-      digits: { type: 'python', name: 'digits', source: share('isdigit') },
-    }
-    const id = await api.train({
-      data: prompts.slice(0, 96),
-      eval_data: prompts.slice(96),
-      finetune_args: { max_steps: 40, r_value: 8, seed: 1 },
-      method: {
-        type: 'reinforcement',
-        reinforcement: {
-          grader: { type: 'multi', calculate_output: '0.2 * letters + digits', graders },
-          hyperparameters: {
-            ...{ batch_size: 8, samples_per_prompt: 8, max_completion_tokens: 16 },
-            ...{ learning_rate_multiplier: 10, eval_interval: 10 },
-          },
-        },
-      },
-    })
-    await api.untilStatus(id, 'COMPLETED')
-    const { events } = await api.get<{ events: { code: string | null; message: string }[] }>(
-      `/v1/train/jobs/${id}/events?limit=100`,
-    )
-    const told = events.map(({ message }) => message).filter((message) => message.includes('One grader rises'))
-    console.log(told.join('\n'))
-    assert.equal(told.length, 1, JSON.stringify(events))
-    assert.match(told[0] ?? '', /the score of "digits" went from .*, and that of "letters" from /)
-  })
 })
