@@ -1,4 +1,4 @@
-// What the worker wants of the compute: pods in which programs of users grade. Each has one account's program.
+// The worker asks the compute for pods in which programs of users grade. Each has one account's program.
 import type { GraderPod } from './python-grader.ts'
 
 /** `idleMs`: after this without a connection the pod ends by itself. It knows only the hash of its token. */

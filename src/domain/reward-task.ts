@@ -41,7 +41,7 @@ export const rewardFields = {
 /** Frozen with the job, as the request wrote it; judges are those that their names meant then. */
 export type RewardTask = {
   grader: FineTuningGrader
-  /** Of structured answers. */
+  /** Set for structured answers. */
   response_format?: ResponseFormat
   /** The form, as model servers and trainers read it. */
   grammar?: string

@@ -1,4 +1,4 @@
-// What people may do who sign in with the identity provider of their company. Keys have scopes of their own.
+// People who sign in with the identity provider of their company have roles. Keys have scopes of their own.
 import { scopes, type Scope } from './scopes.ts'
 
 export const roles = ['viewer', 'editor', 'admin'] as const

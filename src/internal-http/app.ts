@@ -7,12 +7,7 @@ import { createHttpApp } from '../http/edge/create-app.ts'
 import type { Metrics } from '../http/kit/metrics.ts'
 import { healthRoutes } from '../http/anneal/service.ts'
 import type { PodCtx, ServiceDependencies } from '../services/context.ts'
-import { artifactRoutes } from './routes/artifacts.ts'
-import { attemptRoutes } from './routes/attempt.ts'
-import { exportRoutes } from './routes/exports.ts'
-import { gradeRoutes } from './routes/grade.ts'
-import { sampleRoutes } from './routes/sample.ts'
-import { serverRoutes } from './routes/server.ts'
+import { podRoutes } from './pod-routes.ts'
 
 const apiVersion = '1'
 
@@ -21,15 +16,7 @@ type InternalAppOptions = { deps: ServiceDependencies; metrics: Metrics; bodyMem
 export function createInternalApp({ deps, metrics, bodyMemory }: InternalAppOptions): Express {
   return createHttpApp({
     edge: 'internal',
-    routes: [
-      ...attemptRoutes,
-      ...artifactRoutes,
-      ...gradeRoutes,
-      ...sampleRoutes,
-      ...exportRoutes,
-      ...serverRoutes,
-      ...healthRoutes,
-    ],
+    routes: [...podRoutes, ...healthRoutes],
     authenticators: { none: ({ origin }) => ({ deps, origin }), pod: ({ request }) => podOf(deps, request) },
     serviceName: 'svc',
     bodyMemory,

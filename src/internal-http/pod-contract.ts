@@ -3,25 +3,13 @@ import { z } from 'zod'
 import { exitCodes } from '../domain/attempt-cause.ts'
 import { documentedDefaults, laterDefaults } from '../domain/training-args.ts'
 import { methodDefaults } from '../domain/method-table.ts'
-import { artifactRoutes } from './routes/artifacts.ts'
-import { attemptRoutes } from './routes/attempt.ts'
-import { exportRoutes } from './routes/exports.ts'
-import { gradeRoutes } from './routes/grade.ts'
-import { sampleRoutes } from './routes/sample.ts'
-import { serverRoutes } from './routes/server.ts'
+import { podRoutes } from './pod-routes.ts'
 
 export const podContractPath = 'runtime/anneal_runtime/contract.json'
 
 /** The text of the file. */
 export function podContract(): string {
-  const calls = [
-    ...attemptRoutes,
-    ...artifactRoutes,
-    ...gradeRoutes,
-    ...sampleRoutes,
-    ...exportRoutes,
-    ...serverRoutes,
-  ].map(
+  const calls = podRoutes.map(
     ({ name, path, body = z.object({}), response }) =>
       [name, { path, request: jsonSchema(body), answer: jsonSchema(response) }] as const,
   )

@@ -10,7 +10,7 @@ export type AuditEvent = {
   target: string | null
   requestId: string | null
   address: string | null
-  /** Who acted, if the key stands for a person. */
+  /** The person who acted, if the key stands for one. */
   person: Person | null
 }
 
