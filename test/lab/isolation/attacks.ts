@@ -10,6 +10,7 @@ import { filledTexts } from './attacks/filled-texts.ts'
 import { graderPatterns } from './attacks/grader-patterns.ts'
 import { grammars } from './attacks/grammars.ts'
 import { inferenceQueue } from './attacks/inference-queue.ts'
+import { pythonGraders } from './attacks/python-graders.ts'
 import { retrieval } from './attacks/retrieval.ts'
 import { schemas } from './attacks/schemas.ts'
 import { singlePrompts } from './attacks/single-prompts.ts'
@@ -30,6 +31,7 @@ export const attacks: readonly Attack[] = [
   conversations,
   adapters,
   grammars,
+  pythonGraders,
   schemas,
   storedBytes,
   uploadCompletes,
