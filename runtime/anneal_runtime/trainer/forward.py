@@ -29,6 +29,8 @@ GPU_OVERHEAD_TOKENS_TIMES_WEIGHTS = 5_000_000_000_000
 LEAST_GPU_OVERHEAD_TOKENS, MOST_GPU_OVERHEAD_TOKENS = 512, 8192
 # A microbatch may always be this large; beyond, it stays within what the caller's batch_size would need anyway.
 COMFORTABLE_TOKENS = {"cuda": 8192, "cpu": 4096}
+# Few lines stay in a CPU's cache, many are fewer kernels on a GPU.
+ENTROPY_LINES = 64
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,13 @@ class Microbatch:
 
 @dataclass(frozen=True)
 class TokenLogps:
-    """[sequences, positions]: the log-probability of each learned token at the position that predicts it, else 0."""
+    """[sequences, positions]: the log-probability of each learned token at the position that predicts it, else 0.
+    `entropy` is the sum over the learned tokens.
+    """
 
     values: torch.Tensor
     is_learned: torch.Tensor
+    entropy: torch.Tensor
 
 
 class ForwardPass:
@@ -137,7 +142,7 @@ class ForwardPass:
         logps = -cross_entropy(logits, batch.targets, reduction="none")
         values = logps.new_zeros(batch.shape).view(-1).index_copy(0, batch.cells, logps)
         is_learned = torch.zeros_like(values, dtype=torch.bool).index_fill(0, batch.cells, True)
-        return TokenLogps(values.view(batch.shape), is_learned.view(batch.shape))
+        return TokenLogps(values.view(batch.shape), is_learned.view(batch.shape), entropy_sum(logits))
 
     def answer_logps(self, rows: EncodedRows, sequences: list[int]) -> torch.Tensor:
         """Sums over the learned tokens of each sequence, without gradient and without dropout."""
@@ -172,6 +177,18 @@ class ForwardPass:
         if self.device.type == "cuda":
             return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor
+
+
+def entropy_sum(logits: torch.Tensor) -> torch.Tensor:
+    """Of the distributions on the lines of `logits`, in nats, without gradient. Line by line, so that it takes little
+    memory.
+    """
+    total = logits.new_zeros(())
+    with torch.no_grad():
+        for lines in torch.split(logits, ENTROPY_LINES):
+            logps = lines.log_softmax(-1)
+            total -= (logps.exp() * logps).sum()
+    return total
 
 
 class _SelectedPositions:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 Series = dict[str, float | int | None]
 
+# What a report has fields for.
+FIELDS = ("valid_loss", "valid_rows", "token_accuracy", "valid_token_accuracy")
+
 # People look most at the first steps, and at those of a slow run.
 FIRST_REPORTED = 10
 REPORT_EVERY = 10
@@ -172,8 +175,7 @@ class TrainingRun:
                 "tokens": self.state.tokens_seen,
                 "grad_norm": _finite(float(self.newest.grad_norm)),
                 "tokens_per_second": self._clock.tokens_per_second,
-                **_named_for(
-                    self.plan.method,
+                **_reported(
                     {**self.series(), **_validated_series(validated)},
                     _series_by_set(self.data.order.epochs(step), validated),
                 ),
@@ -239,8 +241,11 @@ class TrainingRun:
 
 
 def _unreported(state: RunState, series_count: int) -> StepOutcome:
-    """The newest step of a checkpoint, whose validation a stop prevented; not a number where there is none."""
-    loss, grad_norm, *series = state.unreported or [math.nan] * (2 + series_count)
+    """The newest step of a checkpoint, whose validation a stop prevented; not a number where there is none. A
+    checkpoint of an earlier release has fewer series.
+    """
+    stored = state.unreported or ()
+    loss, grad_norm, *series = [*stored, *[math.nan] * (2 + series_count - len(stored))]
     return StepOutcome(torch.tensor(loss), torch.tensor(series), torch.tensor(grad_norm), 0)
 
 
@@ -266,12 +271,10 @@ def _series_by_set(epochs: dict[str, float], validated: Validated | None) -> Ser
     }
 
 
-def _named_for(method: Method, series: Series, by_set: Series) -> dict[str, Any]:
-    """Supervised training has fields of its own in a report; other methods name their series in one."""
-    if method.type == "supervised":
-        return {**series, "series": by_set} if by_set else dict(series)
-    shared: dict[str, Any] = {name: series.pop(name) for name in ("valid_loss", "valid_rows") if name in series}
-    return {**shared, "series": {**series, **by_set}}
+def _reported(series: Series, by_set: Series) -> dict[str, Any]:
+    """Some figures are fields of a report, the others are named in one field."""
+    fields: dict[str, Any] = {name: series.pop(name) for name in FIELDS if name in series}
+    return {**fields, "series": {**series, **by_set}}
 
 
 def _finite(value: float) -> float | None:

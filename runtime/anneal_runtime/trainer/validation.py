@@ -68,9 +68,10 @@ class Validation:
         """Counts the figures of a step."""
         figures = torch.cat([loss.reshape(1), series])
         if self._window is None:
-            # A checkpoint of an earlier release has no sums of series.
-            of_series = self._state.trend.window_series or [0.0] * len(series)
-            self._window = figures.new_tensor([self._state.window_loss, *of_series])
+            # A checkpoint of an earlier release has fewer sums of series, or none.
+            of_series = self._state.trend.window_series
+            missing = [0.0] * (len(series) - len(of_series))
+            self._window = figures.new_tensor([self._state.window_loss, *of_series, *missing])
         self._window += figures
         self._state.window_steps += 1
 

@@ -55,22 +55,24 @@ def our_losses(
 
 
 @pytest.mark.parametrize("token_budget", [64, 4096])
-def test_the_token_accuracy_is_the_share_of_targets_that_the_model_predicts(token_budget: int) -> None:
+def test_accuracy_and_entropy_are_means_over_the_targets_of_the_step(token_budget: int) -> None:
     args, rows = replace(USUAL_ARGS, max_steps=1), uneven_rows()
     model = add_adapter(load_causal_lm(TINY, CPU).model, args, refuse)
-    right = count = 0
+    right, count, entropy = 0, 0, 0.0
     for row in range(6):
         tokens, labels = rows.tokens(row), rows.labels(row)
         with torch.no_grad():
-            predicted = model(input_ids=tokens.long().unsqueeze(0)).logits[0].argmax(-1)
+            logits = model(input_ids=tokens.long().unsqueeze(0)).logits[0]
+        predicted = logits.argmax(-1)
         # The label of a position is the token behind it.
         learned = labels != NOT_LEARNED
         right += int((predicted[learned] == labels[learned]).sum())
         count += int(learned.sum())
+        entropy += float(torch.distributions.Categorical(logits=logits[learned]).entropy().sum())
     optimizer = make_optimizer(args, list(trainable(model).values()), refuse)
     objective = Supervised(ForwardPass(model), rows)
     step = OptimizerStep(objective, optimizer, token_budget=token_budget, max_grad_norm=1.0)
-    assert float(step.run(list(range(6)), 0.0).series[0]) == pytest.approx(right / count)
+    assert step.run(list(range(6)), 0.0).series.tolist() == pytest.approx([right / count, entropy / count])
 
 
 def reference_losses(args: TrainingArgs, rows: EncodedRows, tmp_path: Path) -> tuple[list[float], dict[str, Any]]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Judged(Objective):
     """`is_good` has the judgement of each row."""
 
-    summed = ("rewards/chosen", "rewards/rejected", "rewards/margins", "logps/chosen", "logps/rejected")
+    summed = ("rewards/chosen", "rewards/rejected", "rewards/margins", "logps/chosen", "logps/rejected", "entropy")
     known = ("kl",)
     reference: ReferenceLogps
 
@@ -86,7 +86,9 @@ class Judged(Objective):
 
 
 class JudgedStep(Step):
-    """The loss is a mean over the step's rows, and each series one over the rows of a judgement, if there are any."""
+    """The loss is a mean over the step's rows, the entropy one over their learned tokens, and each other series one
+    over the rows of a judgement, if there are any.
+    """
 
     def __init__(self, objective: Judged, rows: list[int], divergence: float) -> None:
         sequences = objective.rows.sequences(rows)
@@ -95,17 +97,21 @@ class JudgedStep(Step):
         self._objective = objective
         self._is_good = dict(zip(sequences, (objective.is_good[row] for row in rows), strict=True))
         self._good_count = sum(self._is_good.values())
+        self._learned_count = sum(objective.rows.label_count(sequence) for sequence in sequences)
 
     def sums(self, units: list[Unit]) -> Sums:
         objective, method = self._objective, self._objective.method
         sequences = [sequence for (sequence,) in units]
-        logps = objective.forward.token_logps(objective.rows, sequences).values.sum(dim=1)
+        tokens = objective.forward.token_logps(objective.rows, sequences)
+        logps = tokens.values.sum(dim=1)
         scores = logps - objective.reference.of(sequences, logps.device)
         is_good = torch.tensor([self._is_good[sequence] for sequence in sequences], device=logps.device)
         kl = logps.new_tensor(self.known[0])
         losses = judgement_loss(method["loss_type"], scores, is_good, beta=method["beta"], kl=kl)
         weights = torch.where(is_good, float(method["desirable_weight"]), float(method["undesirable_weight"]))
-        return Sums((weights * losses).sum() / len(self.units), self._series(scores.detach(), logps.detach(), is_good))
+        series = self._series(scores.detach(), logps.detach(), is_good)
+        entropy = (tokens.entropy / self._learned_count).reshape(1)
+        return Sums((weights * losses).sum() / len(self.units), torch.cat([series, entropy]))
 
     def _series(self, scores: torch.Tensor, logps: torch.Tensor, is_good: torch.Tensor) -> torch.Tensor:
         good_count, bad_count = self._good_count, len(self.units) - self._good_count

@@ -26,7 +26,7 @@ class Preference(Objective):
 
     summed = (
         *("rewards/chosen", "rewards/rejected", "rewards/margins", "rewards/accuracies"),
-        *("logps/chosen", "logps/rejected"),
+        *("logps/chosen", "logps/rejected", "entropy"),
     )
     decisive = "rewards/accuracies"
 
@@ -51,12 +51,15 @@ class Preference(Objective):
 
 
 class PreferenceStep(Step):
-    """The preference loss and the series are means over the step's pairs, the supervised part one over its tokens."""
+    """The preference loss and the series are means over the step's pairs, the supervised part and the entropy over
+    learned tokens.
+    """
 
     def __init__(self, objective: Preference, units: list[Unit]) -> None:
         self.units = units
         self._objective = objective
         self._supervised_count = sum(objective.rows.label_count(chosen) for chosen, _ in units)
+        self._learned_count = sum(objective.rows.label_count(sequence) for unit in units for sequence in unit)
 
     def sums(self, units: list[Unit]) -> Sums:
         objective, method = self._objective, self._objective.method
@@ -77,7 +80,8 @@ class PreferenceStep(Step):
         if objective.supervised_weight:
             chosen = tokens.values[0::2].sum() / self._supervised_count
             loss = loss - objective.supervised_weight * chosen
-        return Sums(loss, self._series(scores.detach(), logps.detach(), lengths))
+        series = self._series(scores.detach(), logps.detach(), lengths)
+        return Sums(loss, torch.cat([series, (tokens.entropy / self._learned_count).reshape(1)]))
 
     def _series(self, scores: torch.Tensor, logps: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         if self._objective.method["loss_type"] in BY_TOKEN:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn.functional import cross_entropy
 
+from anneal_runtime.trainer.forward import entropy_sum
 from anneal_runtime.trainer.objectives.objective import Objective, Step, Sums, Unit
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Supervised(Objective):
-    summed = ("token_accuracy",)
+    summed = ("token_accuracy", "entropy")
 
     def step(self, rows: list[int], ranks: Ranks | None = None) -> SupervisedStep:
         del ranks
@@ -22,7 +23,7 @@ class Supervised(Objective):
 
 
 class SupervisedStep(Step):
-    """The loss and the accuracy are means over the target tokens of the whole step."""
+    """The loss and the series are means over the target tokens of the whole step."""
 
     def __init__(self, objective: Supervised, sequences: list[int]) -> None:
         self.units = [(sequence,) for sequence in sequences]
@@ -37,4 +38,4 @@ class SupervisedStep(Step):
         logits = forward.logits(batch)
         loss = cross_entropy(logits, batch.targets, reduction="sum") / self.target_count
         right = (logits.detach().argmax(-1) == batch.targets).sum()
-        return Sums(loss, torch.stack([right / self.target_count]))
+        return Sums(loss, torch.stack([right, entropy_sum(logits)]) / self.target_count)
