@@ -42,7 +42,7 @@ export function createPeople({ grants }: { grants: readonly RoleGrant[] }, datab
       throw invalidToken(`the account ${chosen.account}, which ANNEAL_OIDC_ROLES names, does not exist`)
     const id = keyId(accountId, claims)
     const key = await keys.get(`${id} ${claims.issuedAt.getTime()}`, () =>
-      keyOf({ id, accountId, claims, role: chosen.role }, database),
+      keyOf({ id, accountId, claims, role: chosen.role, origin }, database),
     )
     if (!key) throw invalidToken('an admin of the account has ended this sign-in. Sign in again')
     return { ...key, scopes: [...roleScopes[chosen.role]] }
@@ -87,15 +87,22 @@ const keyId = (accountId: string, { issuer, subject }: Claims) =>
 
 const personOf = ({ subject, mail }: Claims): Person => ({ subject, mail })
 
-type Keeping = { id: string; accountId: string; claims: Claims; role: Role }
+type Keeping = { id: string; accountId: string; claims: Claims; role: Role; origin: Origin }
 
 /** Null if the key was revoked after the token was issued. */
-async function keyOf({ id, accountId, claims, role }: Keeping, database: Database): Promise<ApiKeyRecord | null> {
+async function keyOf(
+  { id, accountId, claims, role, origin }: Keeping,
+  database: Database,
+): Promise<ApiKeyRecord | null> {
   const person = personOf(claims)
   const { name, issuedAt: claimsAt } = claims
   // Nobody knows a secret with this hash.
   const secretHash = sha256(randomBytes(32))
-  await database.apiKeys.enter({ id, accountId, name, scopes: [...roleScopes[role]], person, claimsAt, secretHash })
+  const entry = { id, accountId, name, scopes: [...roleScopes[role]], person, claimsAt, secretHash }
+  await database.transaction(async (tx) => {
+    if (await tx.apiKeys.enter(entry))
+      await recordAudit(tx, { accountId, apiKeyId: id, origin, person }, 'person.enter', id)
+  })
   const key = await database.accounts.findLiveApiKey(id)
   if (key && key.accountId !== accountId) throw new ServiceError('conflict', `The key ${id} is of another account.`)
   return key

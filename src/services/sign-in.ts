@@ -55,7 +55,9 @@ export function createSignIn(settings: SignInSettings, { database, log }: { data
             ...createLogin(issuer, { scopes, hasGroups: (claims) => groupsIn(claims, groupsClaim) !== undefined }),
             async enter({ idToken, asked, account, origin }) {
               const signed = await verifyPayload(idToken, await rules([clientId]), issuer)
-              const claims = readClaims({ ...asked, ...signed }, groupsClaim)
+              // A nested claim may hold other things in each of both.
+              const groups = groupsIn(signed, groupsClaim) ?? groupsIn(asked, groupsClaim)
+              const claims = readClaims({ ...asked, ...signed, [groupsClaim]: groups }, groupsClaim)
               const { accounts } = people.rolesIn(claims)
               // Nobody is asked before the first page; the page changes the account.
               const chosen = account ?? accounts[0]?.account

@@ -52,8 +52,11 @@ function textOf(payload: Payload, name: 'email' | 'name'): string | null {
   const value = own(payload, name)
   if (value === undefined || value === null || value === '') return null
   if (typeof value !== 'string' || !isShown(value, maxText)) throw invalidToken(`its claim ${name} is no short text`)
-  return value
+  return value.replaceAll(directionMarks, '') || null
 }
+
+/** They would turn around the text beside a name. */
+const directionMarks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
 const isShown = (text: string, most: number) => text !== '' && text.length <= most && !/[\p{Cc}\p{Cs}]/u.test(text)
 

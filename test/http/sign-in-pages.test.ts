@@ -33,6 +33,19 @@ test('a cookie that names a foreign page, which another port of the host can set
   }
 })
 
+test('a page of somebody else cannot choose the account in which this browser works', async () => {
+  const { call } = await start('/console/')
+  const from = (site: string, query: string) =>
+    call('GET', `/v1/console/login${query}`, { headers: { 'sec-fetch-site': site } })
+  for (const site of ['cross-site', 'same-site']) {
+    const refused = await from(site, '?account=sales')
+    assert.equal(refused.status, 400)
+    assert.match(refused.text, /account is chosen in the console/)
+    assert.equal((await from(site, '')).status, 302)
+  }
+  for (const site of ['same-origin', 'none']) assert.equal((await from(site, '?account=sales')).status, 302)
+})
+
 test('an address to return to that no cookie holds is refused at once', async () => {
   const { call } = await start('/console/')
   const login = (path: string) => call('GET', `/v1/console/login?return_to=${encodeURIComponent(path)}`)

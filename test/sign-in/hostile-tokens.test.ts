@@ -117,6 +117,11 @@ for (const [name, token, reason] of hostile)
     })
   })
 
+test('a name cannot turn around the text beside it', async () => {
+  const { name } = await verify(await provider.sign({ name: '\u202eeel nnA', email: 'ann@example.com\u2066' }))
+  assert.equal(name, 'eel nnA <ann@example.com>')
+})
+
 test('a good token is taken, also a minute after its end by another clock, and with nested groups', async () => {
   const given = { email: 'ann@example.com', name: 'Ann', aud: ['other', audience] }
   const { subject, mail, name, groups } = await verify(await provider.sign(given))

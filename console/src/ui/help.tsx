@@ -18,9 +18,11 @@ const tellMs = 2000
 
 /** The session ends in this browser even if the service cannot be told. A person signs out of the provider as well. */
 async function signOut() {
-  const told = await api.DELETE('/v1/console/session', { signal: AbortSignal.timeout(tellMs) }).catch(() => undefined)
+  const telling = api.DELETE('/v1/console/session', { signal: AbortSignal.timeout(tellMs) }).catch(() => undefined)
+  // At once: a refusal would else be the end of a session, after which the page of sign-in leads back to the provider.
   forgetAsked()
   keepSession(null)
+  const told = await telling
   if (told?.provider_url) location.assign(told.provider_url)
 }
 

@@ -90,7 +90,7 @@ function NoJobs({ mayTrain }: { mayTrain: boolean }) {
           Start the first one
         </Link>
       ) : (
-        <p>This key may read only.</p>
+        <p>You may read here, and start no job.</p>
       )}
     </Empty>
   )

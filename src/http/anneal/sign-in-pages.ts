@@ -44,6 +44,9 @@ const page =
 async function begin(deps: ServiceDependencies, request: Request, response: Response) {
   const { login, site } = loginOf(deps, request)
   const { return_to: returnTo, account } = request.query
+  // A page of somebody else would change the account in which this browser works.
+  if (account !== undefined && isLinkOfOthers(request))
+    throw invalidInput('account', 'account is chosen in the console: open it, and then "Keys and account".')
   const { address, cookie } = await login.begin({
     redirectUri: `${siteAddress(request)}${callbackPath}`,
     returnTo: pageOf(returnTo),
@@ -88,6 +91,8 @@ function loginOf({ signIn }: ServiceDependencies, request: Request) {
     )
   return { login, site: { headers: request.headers, isSecure: request.secure } }
 }
+
+const isLinkOfOthers = ({ headers }: Request) => ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']))
 
 const siteAddress = (request: Request) => `${request.protocol}://${request.headers.host ?? ''}`
 

@@ -32,6 +32,7 @@ export type AuditAction =
   | 'model.alias'
   | 'model.delete'
   | 'model.unalias'
+  | 'person.enter'
   | 'session.create'
   | 'session.end'
   | 'session.link'
