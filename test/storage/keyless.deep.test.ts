@@ -18,7 +18,10 @@ import { startSmallSts } from './support/small-sts.ts'
 const minutes = Number(process.env['ANNEAL_KEYLESS_MINUTES'] ?? 2)
 const seconds = Number(process.env['ANNEAL_KEYLESS_SECONDS'] ?? 20)
 
-suite(`keyless for ${minutes} min with credentials of ${seconds} s`, async () => {
+/** Longer than other tests may take. */
+const timeout = (minutes + 20) * 60_000
+
+suite(`keyless for ${minutes} min with credentials of ${seconds} s`, { timeout }, async () => {
   const dir = mkdtempSync(join(tmpdir(), 'anneal-keyless-'))
   const home = describeHome(dir)
   prepareHome(home)
@@ -71,7 +74,7 @@ suite(`keyless for ${minutes} min with credentials of ${seconds} s`, async () =>
     for (const { url: link } of links.files) assert.equal((await fetch(link)).status, 200)
   }
 
-  test('data sets, trainings and downloads never meet an ended credential', async () => {
+  test('data sets, trainings and downloads never meet an ended credential', { timeout }, async () => {
     const endMs = Date.now() + minutes * 60_000
     let rounds = 0
     do {
