@@ -12,6 +12,7 @@ export function runningEnvironment(home: Home): NodeJS.ProcessEnv {
     ...serviceDefaults,
     ...own,
     DATABASE_URL: at.databaseUrl,
+    ANNEAL_DATABASE_SESSION_URL: undefined,
     TEMPORAL_ADDRESS: at.temporalAddress,
     TEMPORAL_NAMESPACE: 'default',
     S3_ENDPOINT: at.s3.endpoint,
