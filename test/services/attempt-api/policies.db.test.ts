@@ -24,7 +24,7 @@ suite('policies', () => {
     const unloaded: string[] = []
     const removed: string[] = []
     const drawn: SampleRequest[] = []
-    const state = { isAway: false }
+    const state = { isAway: false, storedSha256: 'a'.repeat(64) }
     const deps = {
       database: { ...tx, transaction: <T>(work: (tx: Repositories) => Promise<T>) => work(tx) },
       storage: {
@@ -32,6 +32,7 @@ suite('policies', () => {
         presignPodPut: (key: string) => Promise.resolve(key),
         presignPodGet: (key: string) => Promise.resolve(`signed ${key}`),
         stat: () => Promise.resolve({ sizeBytes: 1 }),
+        sha256: () => Promise.resolve({ sha256: state.storedSha256, sizeBytes: 1 }),
         remove: async (keys: string[]) => void removed.push(...keys),
       },
       catalogue: { find: (name: string) => ({ name }) },
@@ -68,6 +69,17 @@ suite('policies', () => {
       })
     return { jobId, pod, state, unloaded, removed, drawn, upload, commit, steps, sample }
   }
+
+  test('are replaced by a later upload of the same step only when the store has damaged them', () =>
+    sandbox(async (tx) => {
+      const { jobId, state, commit } = await aTraining(tx)
+      const first = await commit('policy', 2)
+      await commit('policy', 2)
+      assert.equal((await tx.artifacts.policyOf(jobId, 2))?.id, first)
+      state.storedSha256 = 'b'.repeat(64)
+      const second = await commit('policy', 2)
+      assert.equal((await tx.artifacts.policyOf(jobId, 2))?.id, second)
+    }))
 
   test('are sampled from once they are committed, by the settings of the job', () =>
     sandbox(async (tx) => {
