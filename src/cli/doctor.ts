@@ -53,7 +53,8 @@ async function findingsOf(settings: () => Examined): Promise<Finding[]> {
     examined = settings()
   } catch (error) {
     const says = error instanceof Error ? error.message : String(error)
-    const next = 'Run this in a pod or container of the service, or with --home on the machine where it runs.'
+    const next =
+      'Run this in a pod or container of the service, with --kubernetes in a pod of the worker, or with --home on the machine where it runs.'
     return [{ check: 'settings', state: 'failed', says, next }]
   }
   return examine(examined)

@@ -28,7 +28,7 @@ export async function examine({ config, temporal, nexusTaskQueue, kubernetes }: 
     checkDatabase(config),
     checkStore(createStorage(config.s3), () => database.installation.id()),
     checkTemporal(temporal, nexusTaskQueue),
-    checkSignIn(config.signIn),
+    checkSignIn(config.signIn, kubernetes !== null),
     ...(kubernetes ? [openKubernetes(config, kubernetes)] : []),
   ]).finally(() => database.close())
   const api = await runCheck('internal api', 'Check ANNEAL_INTERNAL_URL, and look at the log of the api.', () =>

@@ -4,10 +4,12 @@ import { suite, test } from 'node:test'
 import type { ArtifactKind, TrainingSpec } from '../../../src/domain/training-job.ts'
 import type { SampleRequest } from '../../../src/inference/sample.ts'
 import type { Repositories } from '../../../src/repositories/database.ts'
+import { policyName } from '../../../src/domain/rollouts.ts'
+import { deleteAccount } from '../../../src/services/admin/delete-account.ts'
 import { commitArtifact, createArtifact } from '../../../src/services/attempt-api/artifacts.ts'
 import { removeOldPolicies } from '../../../src/services/attempt-api/policies.ts'
 import { sampleAnswers } from '../../../src/services/attempt-api/sample.ts'
-import type { PodCtx } from '../../../src/services/context.ts'
+import type { AdminCtx, PodCtx } from '../../../src/services/context.ts'
 import { anAccount, openAttempt, openJob } from '../../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../../support/sandbox.ts'
 import { contextOf } from '../../support/service-context.ts'
@@ -34,6 +36,7 @@ suite('policies', () => {
         stat: () => Promise.resolve({ sizeBytes: 1 }),
         sha256: () => Promise.resolve({ sha256: state.storedSha256, sizeBytes: 1 }),
         remove: async (keys: string[]) => void removed.push(...keys),
+        removeFolder: () => Promise.resolve(0),
       },
       catalogue: { find: (name: string) => ({ name }) },
       inference: {
@@ -67,7 +70,7 @@ suite('policies', () => {
         pod,
         input: { policyStep, answers: [{ row: 4, index: 0, prompt: [1], maxTokens: 4, seed: '9223372036854775807' }] },
       })
-    return { jobId, pod, state, unloaded, removed, drawn, upload, commit, steps, sample }
+    return { jobId, accountId, pod, state, unloaded, removed, drawn, upload, commit, steps, sample }
   }
 
   test('are replaced by a later upload of the same step only when the store has damaged them', () =>
@@ -157,5 +160,17 @@ suite('policies', () => {
       await tx.trainingJobs.move({ jobId, generation: 1, to: 'FAILED', reason: null, message: null, actor: 'test' })
       await removeOldPolicies(pod.deps)
       assert.deepEqual(await steps(), [])
+    }))
+
+  test('leave the model servers when their account is deleted', () =>
+    sandbox(async (tx) => {
+      const { jobId, accountId, pod, commit, unloaded } = await aTraining(tx)
+      await commit('policy', 0)
+      await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
+      await tx.trainingJobs.move({ jobId, generation: 1, to: 'FAILED', reason: null, message: null, actor: 'test' })
+      await tx.attempts.release({ jobId, number: 1 }, { cause: 'killed', exitCode: null, message: '' })
+      const admin = contextOf<AdminCtx>({ deps: pod.deps, accountId: null, apiKeyId: 'operator' })
+      assert.equal((await deleteAccount({ admin, input: { id: accountId } })).jobs, 1)
+      assert.deepEqual(unloaded, [policyName(jobId, 0)])
     }))
 })
