@@ -9,7 +9,7 @@ export async function runCheck(check: string, next: string, work: () => Promise<
   try {
     return { check, ...(await within(timeoutMs, work)) }
   } catch (error) {
-    return { check, ...failed(reasonOf(error), next) }
+    return { check, ...failed(inOneLine(reasonOf(error)), next) }
   }
 }
 
@@ -20,3 +20,8 @@ export function reasonOf(error: unknown): string {
   const own = error.message || (error as NodeJS.ErrnoException).code || error.name
   return error.cause instanceof Error ? `${own}: ${reasonOf(error.cause)}` : own
 }
+
+const mostChars = 600
+
+/** Messages of the libraries are laid out for a log. */
+const inOneLine = (message: string) => message.replaceAll(/\s+/g, ' ').trim().slice(0, mostChars)
