@@ -68,7 +68,7 @@ async function writeInstallation(storage: Storage, id: string, { objects, named 
 }
 
 /** Null when the bucket has no id yet. */
-async function readInstallation(storage: Storage): Promise<string | null> {
+export async function readInstallation(storage: Pick<Storage, 'read'>): Promise<string | null> {
   const body = await storage.read(storageKeys.installation)
   return body && (await buffer(body)).toString('utf8').trim()
 }

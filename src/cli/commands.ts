@@ -25,6 +25,11 @@ export const commands: Record<string, ListedCommand> = {
       'Migrates the database in ANNEAL_MIGRATE_DATABASE_URL, or else in DATABASE_URL, to the schema of this version. A repeat changes nothing.',
     load: () => import('./migrate.ts'),
   },
+  doctor: {
+    summary:
+      'Examines the database, the object store, Temporal and the cluster of an installation, with the next step for each fault.',
+    load: () => import('./doctor.ts'),
+  },
   bootstrap: {
     summary: 'Makes the first account and its first key in the database. A repeat makes nothing.',
     load: () => import('./bootstrap.ts'),

@@ -54,7 +54,7 @@ async function deploy(databaseUrl: string, signal: AbortSignal): Promise<void> {
 }
 
 /** Compares names and sums of the applied migrations, as Prisma recorded them. Prisma itself refuses an edited migration. */
-async function isUpToDate(client: Client): Promise<boolean> {
+export async function isUpToDate(client: Pick<Client, 'query'>): Promise<boolean> {
   const { rows: tables } = await client.query<{ name: string | null }>(
     `SELECT to_regclass('_prisma_migrations') AS name`,
   )

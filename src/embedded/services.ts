@@ -52,6 +52,8 @@ export function serviceEnvironment(home: Home, ports: Ports, secrets: Secrets, a
     ...(graders && { ANNEAL_GRADER_PYTHON: graders.binary }),
     ...environment(),
     DATABASE_URL: at.databaseUrl,
+    // Of another installation, which the user's shell may speak of.
+    ANNEAL_DATABASE_SESSION_URL: undefined,
     TEMPORAL_ADDRESS: at.temporalAddress,
     TEMPORAL_NAMESPACE: 'default',
     TEMPORAL_UI_URL: at.temporalUiUrl,

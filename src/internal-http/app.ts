@@ -1,4 +1,5 @@
 // The internal app: routes for training pods and model-server pods. docs/internal-api.md describes it.
+import { bearerOf } from '../domain/bearer.ts'
 import type { Express, Request } from 'express'
 import { sha256 } from '../domain/identifiers.ts'
 import { ServiceError } from '../domain/service-error.ts'
@@ -33,7 +34,7 @@ function podOf(deps: ServiceDependencies, { headers }: Request): PodCtx {
       'unsupported_runtime',
       `This server supports version ${apiVersion} of the internal API, not ${String(version)}.`,
     )
-  const token = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  const token = bearerOf(headers.authorization)
   if (token === undefined)
     throw new ServiceError(
       'invalid_token',

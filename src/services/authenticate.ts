@@ -1,5 +1,6 @@
 // Authenticates bearer keys. Cached records are at most a second old, so every api process refuses a revoked key within a
 // second.
+import { bearerOf } from '../domain/bearer.ts'
 import { parseApiKey, sameHash } from '../domain/identifiers.ts'
 import { leastRoleWith } from '../domain/roles.ts'
 import type { Scope } from '../domain/scopes.ts'
@@ -38,7 +39,7 @@ export function createAuthenticate(
   }
 
   return async (authorization) => {
-    const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    const token = bearerOf(authorization)
     const key = token === undefined ? undefined : parseApiKey(token)
     if (!key) throw refused()
     const record = await keys.get(key.id, () => database.accounts.findLiveApiKey(key.id))

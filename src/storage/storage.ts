@@ -129,6 +129,9 @@ export function createStorage(config: StorageConfig, timeouts: StoreTimeouts = s
       }
     },
 
+    /** The store's time, as its last answer told it; our own before the first answer. */
+    now: () => transport.now(),
+
     async write(key: string, body: Buffer | Readable) {
       if (Buffer.isBuffer(body)) await uploadBytes({ client, transport, bucket, key }, body)
       else await uploadStream({ client, transport, bucket, key }, body as AsyncIterable<Buffer>)

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { commands } from '../../src/cli/commands.ts'
 import { root } from '../../tools/paths.mjs'
 
-const local = ['start', 'stop', 'demo', 'migrate', 'bootstrap', 'register']
+const local = ['start', 'stop', 'demo', 'migrate', 'bootstrap', 'register', 'doctor']
 
 test('remote commands load no package, no catalogue and nothing of the servers', async () => {
   const loaded: string[] = []

@@ -49,6 +49,7 @@ function stubDependencies({
   limits = {},
   settings = {},
   grading: options = {},
+  catalogue,
   signIn,
 }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
@@ -92,20 +93,22 @@ function stubDependencies({
     searchRows: () => Promise.reject(new Error('searchRows is not stubbed')),
     usage: { add: () => undefined },
     notifications: strict('notifications', {}),
-    catalogue: parseCatalogue({
-      models: [
-        {
-          name: 'tiny',
-          aliases: ['small'],
-          task: 'completion',
-          engine: 'transformers',
-          source: { path: 'tiny' },
-          contextLength: 1024,
-          recommendedArgs: { learning_rate: documentedDefaults.learning_rate },
-        },
-        { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
-      ],
-    }),
+    catalogue:
+      catalogue ??
+      parseCatalogue({
+        models: [
+          {
+            name: 'tiny',
+            aliases: ['small'],
+            task: 'completion',
+            engine: 'transformers',
+            source: { path: 'tiny' },
+            contextLength: 1024,
+            recommendedArgs: { learning_rate: documentedDefaults.learning_rate },
+          },
+          { name: 'mini', task: 'embedding', engine: 'embedder', source: { package: 'mini' }, contextLength: 256 },
+        ],
+      }),
     limits: { beginRequest: () => () => undefined, countFailedAuthentication: () => Promise.resolve(), ...limits },
     settings: {
       secret: 's'.repeat(32),

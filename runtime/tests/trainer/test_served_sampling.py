@@ -98,6 +98,13 @@ def test_an_attempt_that_only_waits_for_a_server_leaves(tmp_path: Path, monkeypa
     assert notes == ["The model tiny is not ready."], "told once"
 
 
+def test_a_full_disk_ends_the_attempt_without_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "policy-1").write_text("not a folder")
+    with pytest.raises(failures.SamplerAway, match="cannot be written") as left:
+        sampler(Servers(), tmp_path, []).publish("held_out", 1)
+    assert failures.explain(left.value)[:2] == ("sampler_away", 74)
+
+
 def test_weights_that_are_not_finite_are_not_published(tmp_path: Path) -> None:
     parameter = next(iter(trainable(MODEL).values()))
     kept = parameter.detach().clone()

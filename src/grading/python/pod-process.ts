@@ -8,6 +8,9 @@ const lengthBytes = 4
 /** The most that the pod puts into a frame. */
 const maxFrameBytes = 32_768
 const endBytes = 100
+/** A pod that is gone drops what is sent to it, and the kernel would try for minutes. */
+const connectMs = 5000
+const keepAliveMs = 10_000
 const podEnded = "The grader's pod ended."
 
 type Asked = { address: string; token: string; signal: AbortSignal }
@@ -45,6 +48,13 @@ function connect({ address, token, signal }: Asked): Promise<{ socket: Duplex; h
   const { promise, resolve, reject } = Promise.withResolvers<{ socket: Duplex; head: Buffer }>()
   const headers = { Connection: 'Upgrade', Upgrade: 'anneal-grader', Authorization: `Bearer ${token}` }
   const sent = request({ host: address, port, headers, signal })
+  sent.once('socket', (socket) => {
+    // While the connection waits for its turn, this alone tells that the pod's node is gone.
+    socket.setKeepAlive(true, keepAliveMs)
+    if (!socket.connecting) return
+    const late = setTimeout(() => sent.destroy(new Error('The pod of the grader cannot be reached.')), connectMs)
+    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(late))
+  })
   sent.once('upgrade', (_response, socket, head) => resolve({ socket, head }))
   sent.once('response', (response) => {
     response.resume()

@@ -1,5 +1,6 @@
 // Finds the account of a request's bearer key, of the console session that acts for a key, or of the person whom a token of the
 // identity provider names, and checks the scope and the limits.
+import { bearerOf } from '../../domain/bearer.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import { invalidInput } from '../../domain/service-error.ts'
@@ -66,8 +67,7 @@ export function createKeyCaller(
 }
 
 /** A bearer that has the form of a signed JWT, as no API key has. */
-export const tokenOf = (authorization: string | undefined) =>
-  /^bearer +(ey[^. ]*\.\S*)$/i.exec(authorization ?? '')?.[1]
+export const tokenOf = (authorization: string | undefined) => /^ey[^.]*\..*$/i.exec(bearerOf(authorization) ?? '')?.[0]
 
 const accountOf = ({ [accountHeader]: account }: IncomingHttpHeaders) =>
   typeof account === 'string' && account !== '' ? account : undefined

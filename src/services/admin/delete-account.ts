@@ -3,6 +3,7 @@ import { fineTuneWorkflowId } from '../../domain/identifiers.ts'
 import { ServiceError } from '../../domain/service-error.ts'
 import { accountFolders, jobFolder } from '../../domain/storage-keys.ts'
 import { recordAudit } from '../audit/record.ts'
+import { removeOldPolicies } from '../attempt-api/policies.ts'
 import { cancelAllTrainingJobs } from '../training-jobs/cancel-all.ts'
 import type { AdminCtx } from '../context.ts'
 import { findAccount, requireOperator } from './accounts.ts'
@@ -34,7 +35,11 @@ export async function deleteAccount({ admin, input: { id } }: { admin: AdminCtx;
   for (;;) {
     const ids = await database.accountData.someJobIds(id, jobsPerPage)
     if (ids.length === 0) break
-    for (const jobId of ids) objects += await storage.removeFolder(jobFolder(jobId))
+    for (const jobId of ids) {
+      // Model servers hold them by name, which goes with the row.
+      await removeOldPolicies(admin.deps, jobId)
+      objects += await storage.removeFolder(jobFolder(jobId))
+    }
     jobs += await database.transaction((tx) => tx.accountData.deleteJobs(ids, ids.map(fineTuneWorkflowId)))
   }
   for (const folder of accountFolders(id)) objects += await storage.removeFolder(folder)

@@ -49,6 +49,7 @@ export async function commitArtifact({
   if (!artifact) throw new ServiceError('not_found', `There is no artifact ${artifactId}.`)
   if (artifact.committedAt) return
   await requireUploaded(pod.deps.storage, artifact.files)
+  if (artifact.kind === 'policy') await dropDamagedPolicy(pod, artifact)
   // The attempt may have been fenced while the store was read.
   await fencedWrite(pod, async (tx, { jobId, number, savedStep }) => {
     if (artifact.kind === 'rollouts') return commitRollouts(tx, artifact)
@@ -65,6 +66,16 @@ export async function commitArtifact({
     })
   })
   if (artifact.kind !== 'checkpoint') await removeOldPolicies(pod.deps, artifact.jobId)
+}
+
+/**
+ * A policy whose bytes have changed in the store is loaded by no server, so the one that a later attempt has uploaded takes its
+ * place. Its name then stands for no other weights: nobody holds the damaged ones.
+ */
+async function dropDamagedPolicy({ deps: { database, storage } }: PodCtx, { jobId, step }: Artifact) {
+  const first = await database.artifacts.policyOf(jobId, step)
+  for (const { key, sha256 } of first?.files ?? [])
+    if ((await storage.sha256(key))?.sha256 !== sha256) return database.artifacts.markCorrupt(first?.id ?? '')
 }
 
 /** The first policy of a step stays, because its name never stands for other weights. */

@@ -4,10 +4,12 @@ import { suite, test } from 'node:test'
 import type { ArtifactKind, TrainingSpec } from '../../../src/domain/training-job.ts'
 import type { SampleRequest } from '../../../src/inference/sample.ts'
 import type { Repositories } from '../../../src/repositories/database.ts'
+import { policyName } from '../../../src/domain/rollouts.ts'
+import { deleteAccount } from '../../../src/services/admin/delete-account.ts'
 import { commitArtifact, createArtifact } from '../../../src/services/attempt-api/artifacts.ts'
 import { removeOldPolicies } from '../../../src/services/attempt-api/policies.ts'
 import { sampleAnswers } from '../../../src/services/attempt-api/sample.ts'
-import type { PodCtx } from '../../../src/services/context.ts'
+import type { AdminCtx, PodCtx } from '../../../src/services/context.ts'
 import { anAccount, openAttempt, openJob } from '../../support/job-rows.ts'
 import { createSandbox, openDatabase } from '../../support/sandbox.ts'
 import { contextOf } from '../../support/service-context.ts'
@@ -24,7 +26,7 @@ suite('policies', () => {
     const unloaded: string[] = []
     const removed: string[] = []
     const drawn: SampleRequest[] = []
-    const state = { isAway: false }
+    const state = { isAway: false, storedSha256: 'a'.repeat(64) }
     const deps = {
       database: { ...tx, transaction: <T>(work: (tx: Repositories) => Promise<T>) => work(tx) },
       storage: {
@@ -32,7 +34,9 @@ suite('policies', () => {
         presignPodPut: (key: string) => Promise.resolve(key),
         presignPodGet: (key: string) => Promise.resolve(`signed ${key}`),
         stat: () => Promise.resolve({ sizeBytes: 1 }),
+        sha256: () => Promise.resolve({ sha256: state.storedSha256, sizeBytes: 1 }),
         remove: async (keys: string[]) => void removed.push(...keys),
+        removeFolder: () => Promise.resolve(0),
       },
       catalogue: { find: (name: string) => ({ name }) },
       inference: {
@@ -66,8 +70,19 @@ suite('policies', () => {
         pod,
         input: { policyStep, answers: [{ row: 4, index: 0, prompt: [1], maxTokens: 4, seed: '9223372036854775807' }] },
       })
-    return { jobId, pod, state, unloaded, removed, drawn, upload, commit, steps, sample }
+    return { jobId, accountId, pod, state, unloaded, removed, drawn, upload, commit, steps, sample }
   }
+
+  test('are replaced by a later upload of the same step only when the store has damaged them', () =>
+    sandbox(async (tx) => {
+      const { jobId, state, commit } = await aTraining(tx)
+      const first = await commit('policy', 2)
+      await commit('policy', 2)
+      assert.equal((await tx.artifacts.policyOf(jobId, 2))?.id, first)
+      state.storedSha256 = 'b'.repeat(64)
+      const second = await commit('policy', 2)
+      assert.equal((await tx.artifacts.policyOf(jobId, 2))?.id, second)
+    }))
 
   test('are sampled from once they are committed, by the settings of the job', () =>
     sandbox(async (tx) => {
@@ -145,5 +160,17 @@ suite('policies', () => {
       await tx.trainingJobs.move({ jobId, generation: 1, to: 'FAILED', reason: null, message: null, actor: 'test' })
       await removeOldPolicies(pod.deps)
       assert.deepEqual(await steps(), [])
+    }))
+
+  test('leave the model servers when their account is deleted', () =>
+    sandbox(async (tx) => {
+      const { jobId, accountId, pod, commit, unloaded } = await aTraining(tx)
+      await commit('policy', 0)
+      await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
+      await tx.trainingJobs.move({ jobId, generation: 1, to: 'FAILED', reason: null, message: null, actor: 'test' })
+      await tx.attempts.release({ jobId, number: 1 }, { cause: 'killed', exitCode: null, message: '' })
+      const admin = contextOf<AdminCtx>({ deps: pod.deps, accountId: null, apiKeyId: 'operator' })
+      assert.equal((await deleteAccount({ admin, input: { id: accountId } })).jobs, 1)
+      assert.deepEqual(unloaded, [policyName(jobId, 0)])
     }))
 })

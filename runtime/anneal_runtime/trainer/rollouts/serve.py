@@ -14,7 +14,7 @@ import torch
 
 from anneal_runtime.internal_api import InternalApi
 from anneal_runtime.model_source import LoadedModel, context_length, end_tokens
-from anneal_runtime.trainer.adapter import Origin, save_adapter, trainable
+from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, save_adapter, trainable
 from anneal_runtime.trainer.artifacts import publish
 from anneal_runtime.trainer.failures import Diverged, SamplerAway
 from anneal_runtime.trainer.rollouts.grade import FIRST_PAUSE_S, LONGEST_PAUSE_S, wait
@@ -84,7 +84,11 @@ class ServedSampler:
         if not all(bool(torch.isfinite(weights).all()) for weights in trainable(self.model).values()):
             raise Diverged("The training diverged: its weights are not finite. Use a lower learning_rate.")
         folder = self.work_dir / f"policy-{updates}"
-        save_adapter(self.model, folder, self.origin, updates)
+        try:
+            save_adapter(self.model, folder, self.origin, updates)
+        except CANNOT_WRITE as error:
+            # The next attempt has a disk of its own.
+            raise SamplerAway(f"The policy of step {updates} cannot be written: {error}") from error
         self.servers.publish(updates, folder)
         shutil.rmtree(folder)
         self._published = updates

@@ -27,7 +27,7 @@ const shellTemplates = parsePodTemplates({
 
 /** The token of a service account with the Role that is deployed. */
 export async function workerToken(namespace: Namespace): Promise<string> {
-  const deployed = loadAllYaml(readFileSync(join(root, 'k8s/base/rbac.yaml'), 'utf8')) as KubernetesObject[]
+  const deployed = loadAllYaml(readFileSync(join(root, 'k8s/base/anneal.yaml'), 'utf8')) as KubernetesObject[]
   const role = deployed.find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'anneal-worker')
   const rbac = namespace.inGroup('rbac.authorization.k8s.io/v1')
   const named = { metadata: { name: 'anneal-worker' } }
@@ -48,11 +48,12 @@ export async function workerToken(namespace: Namespace): Promise<string> {
   return status.token
 }
 
-export function openCompute(
-  namespace: Namespace,
-  token: string,
-  more: Partial<ClusterOptions> = {},
-): { compute: TrainerCompute } {
+export function openCompute(...args: Parameters<typeof openWorkerCluster>): { compute: TrainerCompute } {
+  return { compute: createKubernetesTrainers(openWorkerCluster(...args), { queue: null, slots: null }) }
+}
+
+/** The cluster as the worker has it. */
+export function openWorkerCluster(namespace: Namespace, token: string, more: Partial<ClusterOptions> = {}) {
   const config = new KubeConfig()
   config.loadFromClusterAndUser(
     {
@@ -63,7 +64,7 @@ export function openCompute(
     },
     { name: 'worker', token },
   )
-  const shared = createCluster({
+  return createCluster({
     connection: createConnection(config),
     namespace: namespace.name,
     templates: shellTemplates,
@@ -74,7 +75,6 @@ export function openCompute(
     nodeLostAfterMs: 5_000,
     ...more,
   })
-  return { compute: createKubernetesTrainers(shared, { queue: null, slots: null }) }
 }
 
 export function shellRun(name: string, script: string, more: Partial<TrainerSpec> = {}): TrainerSpec {

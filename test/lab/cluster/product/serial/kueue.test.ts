@@ -20,9 +20,9 @@ const collections: Record<string, string> = {
   WorkloadPriorityClass: `${kueue}/workloadpriorityclasses`,
 }
 const pathOf = ({ kind }: KubernetesObject) => collections[kind] ?? assert.fail(`where are ${kind}?`)
-const component = readFileSync(join(root, 'k8s/components/kueue/queues.yaml'), 'utf8')
+const component = readFileSync(join(root, 'k8s/components/kueue/anneal.yaml'), 'utf8')
 /** A trainer asks for 200m in the test overlay. */
-const quotaForOne = loadAllYaml(component.replace("nominalQuota: '64'", 'nominalQuota: 300m')) as KubernetesObject[]
+const quotaForOne = loadAllYaml(component.replace('nominalQuota: "64"', 'nominalQuota: 300m')) as KubernetesObject[]
 const setCpuQuota = (nominalQuota: string) =>
   cluster.patch(
     `${kueue}/clusterqueues/anneal`,
