@@ -112,7 +112,8 @@ export const StepsRequest = z.object({
             z.string().regex(/^[A-Za-z0-9_/]{1,100}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/),
             z.number().nullable(),
           )
-          .refine((named) => Object.keys(named).length <= 64, 'must have at most 64 names')
+          // Ten graders have three each, 16 data sets two.
+          .refine((named) => Object.keys(named).length <= 96, 'must have at most 96 names')
           .optional()
           .transform((named) => named && measuredSeries(named))
           .describe(

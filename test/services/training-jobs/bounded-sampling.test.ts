@@ -8,12 +8,12 @@ import { totalSteps } from '../../../src/domain/training-steps.ts'
 import { notesOnAnswers, requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
 
 const entry = { name: 'tiny', contextLength: 1024 } as CatalogueEntry
-const check = (hyperparameters: Record<string, number | string>, batch = 8, sets?: unknown[], of = entry) => {
+const check = (hyperparameters: Record<string, number | string>, batch = 8, of = entry) => {
   const sampling = { samples_per_prompt: 8, compute_multiplier: 1, max_completion_tokens: 512, ...hyperparameters }
   requireBoundedSampling(
     { type: 'reinforcement', hyperparameters: sampling, given: Object.keys(hyperparameters) },
     { ...documentedDefaults, batch_size: batch, gradient_accumulation_steps: 1 },
-    { entry: of, sets },
+    of,
   )
 }
 
@@ -22,12 +22,11 @@ test('a usual step is taken, also where the default of an answer is longer than 
   check({ max_completion_tokens: 1024 })
 })
 
-test('too many answers, too long ones, too many tokens and several sets are refused by path', () => {
+test('too many answers, too long ones and too many tokens are refused by path', () => {
   const refused = (path: string) => (error: ServiceError) => error.issues[0]?.path === path
   const at = (name: string) => `method.reinforcement.hyperparameters.${name}`
   assert.throws(() => check({}, 10_000), refused(at('batch_size')))
   assert.throws(() => check({ max_completion_tokens: 2000 }), refused(at('max_completion_tokens')))
-  assert.throws(() => check({}, 8, [{}, {}]), refused('datasets'))
 })
 
 test('a bounded number of answers to a prompt is told', () => {
@@ -44,10 +43,10 @@ test('a bounded number of answers to a prompt is told', () => {
 
 test('a vLLM samples at temperature 1 only', () => {
   const onVllm = { ...entry, engine: 'vllm' } as CatalogueEntry
-  check({ rollouts: 'server', temperature: 1 }, 8, undefined, onVllm)
-  check({ rollouts: 'inline', temperature: 0.9 }, 8, undefined, onVllm)
+  check({ rollouts: 'server', temperature: 1 }, 8, onVllm)
+  check({ rollouts: 'inline', temperature: 0.9 }, 8, onVllm)
   check({ rollouts: 'server', temperature: 0.9 })
-  assert.throws(() => check({ rollouts: 'server', temperature: 0.9 }, 8, undefined, onVllm), /temperature 1/)
+  assert.throws(() => check({ rollouts: 'server', temperature: 0.9 }, 8, onVllm), /temperature 1/)
 })
 
 test('steps count updates: two on the same answers are two steps of a pass', () => {
