@@ -124,6 +124,18 @@ export const StepsRequest = z.object({
     .max(1000),
 })
 
+const EvaluatedSample = z
+  .object({
+    output_text: writtenText(1_000_000).optional(),
+    output_tools: z.array(z.unknown()).optional(),
+    finish_reason: z.enum(['stop', 'length', 'tool_calls']),
+  })
+  .transform(({ output_text: text, output_tools: tools, ...sample }) => ({
+    ...sample,
+    ...(text !== undefined && { output_text: text }),
+    ...(tools && { output_tools: tools }),
+  }))
+
 export const EvaluationRequest = z.object({
   split: DataSplit,
   results: z.array(
@@ -137,6 +149,12 @@ export const EvaluationRequest = z.object({
         .optional()
         .describe('Whether each model finds the better answer of a pair likelier; absent for a row that is no pair'),
       item: z.record(z.string(), z.unknown()).optional().describe('Of a prompt: what its graders read'),
+      samples: z
+        .object({ tuned: EvaluatedSample, base: EvaluatedSample })
+        .optional()
+        .describe(
+          'Of a prompt: what graders read of both answers beside their text. output_text stands where function calls are a part of that text',
+        ),
     }),
   ),
 })

@@ -22,8 +22,8 @@ from anneal_runtime.server.decoding.rows import (
     SamplingParams,
     Vocabulary,
 )
-from anneal_runtime.tokenization import text_of
-from anneal_runtime.tool_text import Message, read_calls
+from anneal_runtime.tokenization import parts_of_answer
+from anneal_runtime.tool_text import Message, finish_reason
 from anneal_runtime.trainer.answer_form import AnswerForm
 from anneal_runtime.trainer.failures import DataError, Diverged
 from anneal_runtime.trainer.rollouts.policy import Policy
@@ -166,12 +166,8 @@ def sampled_of(
     reason: str,
 ) -> Sampled:
     """`said` is `tokens` without the one that ended the answer."""
-    text, calls = text_of(tokenizer, said), list[Message]()
-    if asked.has_tools:
-        whole = tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-        spoken, calls = read_calls(tokenizer, str(whole))
-        text = spoken if calls else text
-    return Sampled(tokens, logps, text, calls or None, "tool_calls" if calls and reason == "stop" else reason)
+    text, calls = parts_of_answer(tokenizer, said, has_tools=asked.has_tools)
+    return Sampled(tokens, logps, text, calls or None, finish_reason(reason, calls))
 
 
 def _ignore(_result: Any) -> None:
