@@ -1,4 +1,5 @@
 // Checks what a reinforcement job rewards its answers by, before the job is accepted.
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { DataSource } from '../../domain/data-sources.ts'
 import { rewardOf, type FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import { templatesOf } from '../../domain/item-grader.ts'
@@ -24,13 +25,14 @@ export async function resolveTask(
   ctx: Ctx,
   { grader, response_format: format }: Partial<SentTask>,
   { max_completion_tokens: maxTokens, rollouts }: TrainingMethod['hyperparameters'],
+  { name: model, engine }: CatalogueEntry,
 ): Promise<RewardTask> {
   if (!grader) throw invalidInput(`${field}.grader`, 'A reinforcement job needs a grader.')
   const form = format ? await formOf(ctx, format, Number(maxTokens)) : null
-  if (form && rollouts === 'server')
+  if (form && rollouts === 'server' && engine === 'vllm')
     throw invalidInput(
       `${field}.response_format`,
-      'Model servers sample free text for a training. Use rollouts "inline" with this response_format.',
+      `${model} is served by vLLM, which does not tell the log-probabilities of tokens under a form. Use rollouts "inline" with this response_format.`,
     )
   return { grader: await pinGrader(ctx, grader), ...form }
 }

@@ -99,7 +99,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, entry)
   resolveSharding({ args: args.args, method: asked }, args.givenArgs)
-  const method = await withTask(ctx, asked, input.method)
+  const method = await withTask(ctx, asked, { sent: input.method, entry })
   const told = [
     ...(input.notes ?? []),
     ...notes,
@@ -113,10 +113,10 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
 async function withTask(
   ctx: Ctx,
   method: TrainingMethod | null,
-  sent: MethodRequest | null | undefined,
+  { sent, entry }: { sent: MethodRequest | null | undefined; entry: CatalogueEntry },
 ): Promise<TrainingMethod | null> {
   if (method?.type !== 'reinforcement') return method
-  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}, method.hyperparameters) }
+  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}, method.hyperparameters, entry) }
 }
 
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {

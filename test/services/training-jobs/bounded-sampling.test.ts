@@ -2,12 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CatalogueEntry } from '../../../src/domain/catalogue.ts'
+import { FineTuningGrader } from '../../../src/domain/fine-tuning-grader.ts'
 import type { ServiceError } from '../../../src/domain/service-error.ts'
 import { documentedDefaults } from '../../../src/domain/training-args.ts'
 import { totalSteps } from '../../../src/domain/training-steps.ts'
+import type { Ctx } from '../../../src/services/context.ts'
+import { createGrading } from '../../../src/grading/grading-threads.ts'
 import { notesOnAnswers, requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
+import { resolveTask } from '../../../src/services/training-jobs/reward-task.ts'
 
 const entry = { name: 'tiny', contextLength: 1024 } as CatalogueEntry
+const grader = {
+  ...{ type: 'string_check', name: 'right', operation: 'eq' },
+  ...{ input: '{{sample.output_text}}', reference: '{{item.answer}}' },
+}
 const check = (hyperparameters: Record<string, number | string>, batch = 8, of = entry) => {
   const sampling = { samples_per_prompt: 8, compute_multiplier: 1, max_completion_tokens: 512, ...hyperparameters }
   requireBoundedSampling(
@@ -52,4 +60,24 @@ test('a vLLM samples at temperature 1 only', () => {
 test('steps count updates: two on the same answers are two steps of a pass', () => {
   const args = { ...documentedDefaults, num_train_epochs: 1, batch_size: 8, gradient_accumulation_steps: 1 }
   assert.deepEqual(totalSteps(args, 80, { hyperparameters: { num_iterations: 2 } }), { steps: 20, epochs: 1 })
+})
+
+test('answers in a form are sampled by the trainer, and by servers that tell what they were drawn by', async () => {
+  const inference = {
+    readSchemas: (sent: unknown[]) => Promise.resolve(sent),
+    sampledGrammar: () => Promise.resolve('g'),
+  }
+  const ctx = { deps: { inference, grading: createGrading() }, accountId: 'a' } as unknown as Ctx
+  const sent = { response_format: { type: 'json_object' as const }, grader: FineTuningGrader.parse(grader) }
+  const taskOf = (rollouts: string, engine: CatalogueEntry['engine']) =>
+    resolveTask(ctx, sent, { rollouts, max_completion_tokens: 64 }, { ...entry, engine })
+  for (const [rollouts, engine] of [
+    ['server', 'transformers'],
+    ['inline', 'vllm'],
+  ] as const)
+    assert.equal((await taskOf(rollouts, engine)).grammar, 'g')
+  await assert.rejects(taskOf('server', 'vllm'), ({ issues: [issue] }: ServiceError) => {
+    assert.equal(issue?.path, 'method.reinforcement.response_format')
+    return true
+  })
 })

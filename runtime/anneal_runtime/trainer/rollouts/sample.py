@@ -93,7 +93,7 @@ class Sampler:
         self._seed, self._temperature, self._max_tokens = seed, temperature, max_tokens
         # The logits are divided by the temperature before the decoder sees them, so that its scores are those of the
         # distribution that it draws from.
-        self._params = SamplingParams(max_tokens, 1.0, top_p, None, (), Extras(logprobs=0))
+        self._params = SamplingParams(max_tokens, 1.0, top_p, None, (), Extras(logprobs=0, restricted=True))
         # The most rows that have been found to fit.
         self._limit = sys.maxsize
 
@@ -123,7 +123,7 @@ class Sampler:
         # Longest last, and taken from the end: later rows then join a batch that is already as wide as they are.
         waiting = sorted(rows, key=lambda row: (len(row.prompt), -row.index))
         most, forward = self._most_rows(asked), _SharedPrompts(self._policy.forward, self._temperature)
-        batch = RunningBatch(forward, grammars, self._vocabulary, scores_restricted=True)  # type: ignore[arg-type]
+        batch = RunningBatch(forward, grammars, self._vocabulary)  # type: ignore[arg-type]
         while waiting or batch.rows:
             free = most - len(batch.rows)
             if waiting and (free >= max(most // SHARE_THAT_JOINS, 1)):
