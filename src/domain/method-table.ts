@@ -54,6 +54,7 @@ export const trainingMethods = {
       },
     },
     defaultsByLossType: {},
+    takesRowsOf: ['supervised'],
     rows: [
       { input: 'Who?', output: 'Me.' },
       { text: 'A whole text.' },
@@ -110,6 +111,7 @@ export const trainingMethods = {
       simpo: { beta: 2, reference: 'none' },
       orpo: { reference: 'none' },
     },
+    takesRowsOf: ['dpo'],
     rows: [
       { prompt: 'Who?', chosen: 'Me.', rejected: 'Nobody.' },
       {
@@ -141,6 +143,7 @@ export const trainingMethods = {
       undesirable_weight: weight('bad'),
     },
     defaultsByLossType: {},
+    takesRowsOf: ['kto', 'dpo'],
     rows: [
       { prompt: 'Who?', completion: 'Me.', label: true },
       {
@@ -236,6 +239,8 @@ export const trainingMethods = {
       gspo: { epsilon: 3e-4, epsilon_high: 4e-4 },
       cispo: { epsilon_high: 5 },
     },
+    // An answer beside a prompt may also be what a grader compares with.
+    takesRowsOf: ['reinforcement', 'supervised'],
     rows: [
       { prompt: 'Who?', answer: 'Me.' },
       { messages: [{ role: 'user', content: 'Who?' }], answer: 'Me.' },
