@@ -257,7 +257,7 @@ export type ModelVersion = {
 export type ModelAlias = { alias: string; version: number; movedAt: Date }
 
 /** `output_text`: the text without the function calls, where the answer has some. */
-export type EvaluatedSample = Pick<EvalSample, 'output_tools' | 'finish_reason'> & { output_text?: string }
+type EvaluatedSample = Pick<EvalSample, 'output_tools' | 'finish_reason'> & { output_text?: string }
 
 export type EvaluationRow = {
   split: DataSplit
