@@ -68,6 +68,8 @@ export function createTurns({ atMost, atMostOfAccount }: { atMost: number; atMos
       await mine.turn.promise.finally(() => signal?.removeEventListener('abort', leave))
     },
 
+    heldBy: (account: string) => lines.get(account)?.held ?? 0,
+
     giveBack(account: string) {
       const line = lineOf(account)
       busy--

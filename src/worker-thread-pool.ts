@@ -55,6 +55,9 @@ export function createThreads(module: URL, { atMost, atMostOfAccount, heapLimitM
   }
 
   return {
+    /** Threads that are lent to the account. */
+    lentTo: (account: string) => turns.heldBy(account),
+
     /**
      * Lends a thread to `work` alone. The thread is reused unless `work` throws. Owners of waiting work take turns.
      * @throws as `work`, or the signal's reason

@@ -152,10 +152,11 @@ async function openCompute(): Promise<{ trainers: TrainerCompute; modelServers: 
   }
   // Imported here because client-node takes half a second to load.
   const kubernetes = await import('./compute/kubernetes/open-cluster.ts')
-  const { queue, slots, graderPods: bounds, ...options } = readKubernetesConfig()
+  const { queue, slots, graderPods: ofAll, ...options } = readKubernetesConfig()
   const cluster = kubernetes.openCluster(options)
   const pods = kubernetes.createKubernetesGraderPods(cluster)
   const tokenOf = (name: string) => graderPodToken(config.secret, name)
+  const bounds = { ...ofAll, ofAccount: config.pythonGraders.podsOfAccount }
   return {
     // Also where graders are off: pods may be left from before.
     ofPods: [graderPods({ database, notifications, pods, tokenOf, bounds, log })],

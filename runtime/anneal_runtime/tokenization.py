@@ -140,6 +140,18 @@ def text_of(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> str:
     return cast(str, tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
+def parts_of_answer(
+    tokenizer: PreTrainedTokenizerBase, ids: list[int], *, has_tools: bool
+) -> tuple[str, list[tool_text.Message]]:
+    """The text of an answer and the functions that it calls, if some were offered. Calls are no part of the text."""
+    text = text_of(tokenizer, ids)
+    if not has_tools:
+        return text, []
+    whole = tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+    spoken, calls = tool_text.read_calls(tokenizer, str(whole))
+    return (spoken if calls else text), calls
+
+
 def token_texts(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> list[str]:
     """The text of each token, to be read. A part of a character shows as U+FFFD."""
     texts = {each: tokenizer.decode([each], clean_up_tokenization_spaces=False) for each in set(ids)}

@@ -167,6 +167,11 @@ def read_calls(tokenizer: PreTrainedTokenizerBase, answer: str) -> tuple[str, li
     return (answer[:start], calls) if calls else (answer, [])
 
 
+def finish_reason(reason: str, calls: list[Message]) -> str:
+    """As the API says it. `reason` is the sampler's."""
+    return "tool_calls" if calls and reason == "stop" else reason
+
+
 def _with_objects(message: Message) -> Message:
     """Templates take the arguments as an object."""
     calls = message.get("tool_calls")

@@ -70,11 +70,11 @@ export function openParts(config: Config, log: Log) {
 }
 
 function openPythonGraders(config: Config, { graderPods: pods }: Pick<Database, 'graderPods'>, log: Log) {
-  const { mode, python, sampleMs } = config.pythonGraders
+  const { mode, python, sampleMs, podsOfAccount } = config.pythonGraders
   if (mode === 'off') return createPythonGraders({ sandbox: noPythonGraders })
   const sandbox =
     config.compute === 'kubernetes'
-      ? createPodSandbox({ pods, tokenOf: (name) => graderPodToken(config.secret, name) })
+      ? createPodSandbox({ pods, podsOfAccount, tokenOf: (name) => graderPodToken(config.secret, name) })
       : createSandbox(python)
   const warn = (reason: string) => log.warn({ reason }, 'Python graders cannot run')
   return createPythonGraders({ sandbox, sampleMs, warn })

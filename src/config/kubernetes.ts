@@ -31,8 +31,7 @@ const KubernetesEnvironment = z.object({
    * after an API server that was away.
    */
   ANNEAL_NODE_LOST_SECONDS: z.coerce.number().positive().default(120),
-  /** Pods of Python graders: of one account, and of all. */
-  ANNEAL_GRADER_PODS: z.coerce.number().int().min(1).default(2),
+  /** Pods of Python graders of all accounts. */
   ANNEAL_GRADER_PODS_TOTAL: z.coerce.number().int().min(1).default(20),
   /** A pod of a Python grader that nobody uses ends after this. */
   ANNEAL_GRADER_IDLE_SECONDS: z.coerce.number().min(30).max(86_400).default(300),
@@ -51,7 +50,6 @@ export function readKubernetesConfig(environment: NodeJS.ProcessEnv = process.en
     queue: queue === undefined ? null : { queue, ...(priorityClasses && { priorityClasses }) },
     slots: env.ANNEAL_SLOTS ?? null,
     graderPods: {
-      ofAccount: env.ANNEAL_GRADER_PODS,
       total: env.ANNEAL_GRADER_PODS_TOTAL,
       idleMs: env.ANNEAL_GRADER_IDLE_SECONDS * 1000,
     },

@@ -171,6 +171,8 @@ export const ServiceEnvironment = z.object({
   /** With local compute: the Python of these programs, with the packages that they may import; that of local runs when absent. */
   ANNEAL_GRADER_PYTHON: z.string().min(1).optional(),
   ANNEAL_PYTHON: z.string().min(1).optional(),
+  /** On Kubernetes: pods of these programs of one account. */
+  ANNEAL_GRADER_PODS: z.coerce.number().int().min(1).default(2),
   /** How long one program may take for one sample. */
   ANNEAL_GRADER_SECONDS: z.coerce.number().positive().max(120).default(10),
   /** Where relative model paths start. The api and the worker take only a tokenizer and its chat template from there. */

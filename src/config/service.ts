@@ -86,6 +86,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       mode: env.ANNEAL_PYTHON_GRADERS,
       python: env.ANNEAL_GRADER_PYTHON ?? env.ANNEAL_PYTHON ?? 'python3',
       sampleMs: env.ANNEAL_GRADER_SECONDS * 1000,
+      podsOfAccount: env.ANNEAL_GRADER_PODS,
     },
     terminationGraceMs: env.ANNEAL_TERMINATION_GRACE_SECONDS * 1000,
     attemptLimits: {

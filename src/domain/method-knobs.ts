@@ -23,6 +23,8 @@ export type MethodTable = {
   defaultsByLossType: Record<string, Record<string, number | string>>
   /** Examples of rows. */
   rows: readonly object[]
+  /** Data that reads as rows of these methods may be trained on. */
+  takesRowsOf: readonly string[]
   /** Figures of a step that only this method has, by their names in TRL. */
   series: readonly string[]
   /** Rows of a step when the request names none; absent for the default of `finetune_args`. */

@@ -15,6 +15,34 @@ const clip = (value: number, bound: string) =>
 /** A step has at most this many answers to one prompt, at least two to compare. */
 export const answersPerPrompt = { least: 2, most: 64 } as const
 
+/** By loss: the hyperparameters that it reads, of those that not every loss of its method reads. */
+const losses = {
+  dpo: {
+    sigmoid: ['label_smoothing', 'sft_weight', 'reference'],
+    ipo: ['sft_weight', 'reference'],
+    hinge: ['sft_weight', 'reference'],
+    robust: ['label_smoothing', 'sft_weight', 'reference'],
+    sigmoid_norm: ['label_smoothing', 'sft_weight', 'reference'],
+    apo_zero: ['sft_weight', 'reference'],
+    orpo: [],
+    simpo: ['label_smoothing', 'sft_weight', 'simpo_gamma'],
+  },
+  reinforcement: {
+    grpo: ['epsilon'],
+    dapo: ['epsilon'],
+    dr_grpo: ['epsilon'],
+    bnpo: ['epsilon'],
+    gspo: ['epsilon'],
+    cispo: [],
+  },
+} as const
+type WithLosses = keyof typeof losses
+
+const lossTypesOf = (method: WithLosses): string[] => Object.keys(losses[method])
+
+const readersOf = (method: WithLosses, knob: string): string[] =>
+  Object.entries<readonly string[]>(losses[method]).flatMap(([loss, read]) => (read.includes(knob) ? [loss] : []))
+
 export const trainingMethods = {
   supervised: {
     hyperparameters: {
@@ -26,6 +54,7 @@ export const trainingMethods = {
       },
     },
     defaultsByLossType: {},
+    takesRowsOf: ['supervised'],
     rows: [
       { input: 'Who?', output: 'Me.' },
       { text: 'A whole text.' },
@@ -44,7 +73,7 @@ export const trainingMethods = {
       beta: { ...beta, isOpenAi: true },
       loss_type: {
         default: 'sigmoid',
-        choices: ['sigmoid', 'ipo', 'hinge', 'robust', 'sigmoid_norm', 'apo_zero', 'orpo', 'simpo'],
+        choices: lossTypesOf('dpo'),
         description: 'The loss of a pair, by its name in TRL',
       },
       label_smoothing: {
@@ -53,7 +82,7 @@ export const trainingMethods = {
         maximum: 0.5,
         description:
           'The share of pairs whose answers are thought to be swapped: cDPO with sigmoid, Robust DPO with robust',
-        lossTypes: ['sigmoid', 'robust', 'sigmoid_norm', 'simpo'],
+        lossTypes: readersOf('dpo', 'label_smoothing'),
       },
       sft_weight: {
         default: 0,
@@ -61,20 +90,20 @@ export const trainingMethods = {
         maximum: 100,
         description:
           'How much the supervised loss of the chosen answer is added (RPO); orpo has a supervised part already',
-        lossTypes: ['sigmoid', 'ipo', 'hinge', 'robust', 'sigmoid_norm', 'apo_zero', 'simpo'],
+        lossTypes: readersOf('dpo', 'sft_weight'),
       },
       simpo_gamma: {
         default: 0.5,
         minimum: 0,
         maximum: 100,
         description: 'The margin that SimPO asks for between the two answers',
-        lossTypes: ['simpo'],
+        lossTypes: readersOf('dpo', 'simpo_gamma'),
       },
       reference: {
         default: 'start',
         choices: ['start', 'none'],
         description: 'The model that the trained one is compared with: the one that the job began with, or none',
-        lossTypes: ['sigmoid', 'ipo', 'hinge', 'robust', 'sigmoid_norm', 'apo_zero'],
+        lossTypes: readersOf('dpo', 'reference'),
       },
     },
     defaultsByLossType: {
@@ -82,6 +111,7 @@ export const trainingMethods = {
       simpo: { beta: 2, reference: 'none' },
       orpo: { reference: 'none' },
     },
+    takesRowsOf: ['dpo'],
     rows: [
       { prompt: 'Who?', chosen: 'Me.', rejected: 'Nobody.' },
       {
@@ -114,6 +144,7 @@ export const trainingMethods = {
       undesirable_weight: weight('bad'),
     },
     defaultsByLossType: {},
+    takesRowsOf: ['kto', 'dpo'],
     rows: [
       { prompt: 'Who?', completion: 'Me.', label: true },
       {
@@ -160,12 +191,12 @@ export const trainingMethods = {
       },
       loss_type: {
         default: 'dapo',
-        choices: ['grpo', 'dapo', 'dr_grpo', 'bnpo', 'gspo', 'cispo'],
+        choices: lossTypesOf('reinforcement'),
         description: 'How answers and tokens are weighed, by its name in TRL',
       },
       epsilon: {
         ...clip(0.2, 'this far below 1'),
-        lossTypes: ['grpo', 'dapo', 'dr_grpo', 'bnpo', 'gspo'],
+        lossTypes: readersOf('reinforcement', 'epsilon'),
       },
       epsilon_high: clip(0.28, 'this far above 1; with cispo up to this value'),
       kl_coefficient: {
@@ -217,6 +248,8 @@ export const trainingMethods = {
       gspo: { epsilon: 3e-4, epsilon_high: 4e-4 },
       cispo: { epsilon_high: 5 },
     },
+    // An answer beside a prompt may also be what a grader compares with.
+    takesRowsOf: ['reinforcement', 'supervised'],
     rows: [
       { prompt: 'Who?', answer: 'Me.' },
       { messages: [{ role: 'user', content: 'Who?' }], answer: 'Me.' },

@@ -4,6 +4,7 @@ import type { CatalogueEntry } from './catalogue.ts'
 import type { DataSource, PreparedSource } from './data-sources.ts'
 import type { Columns } from './dataset-report.ts'
 import type { NameParts } from './display-name.ts'
+import type { EvalSample } from './eval-run.ts'
 import type { Grader, Scores } from './grader.ts'
 import type { Learned } from './learned.ts'
 import type { JobScores } from './model-evaluation.ts'
@@ -255,6 +256,9 @@ export type ModelVersion = {
 
 export type ModelAlias = { alias: string; version: number; movedAt: Date }
 
+/** `output_text`: the text without the function calls, where the answer has some. */
+type EvaluatedSample = Pick<EvalSample, 'output_tools' | 'finish_reason'> & { output_text?: string }
+
 export type EvaluationRow = {
   split: DataSplit
   input: string
@@ -265,6 +269,8 @@ export type EvaluationRow = {
   prefersChosen?: { tuned: boolean; base: boolean }
   /** Graders read these fields of a prompt. */
   item?: Record<string, unknown>
+  /** What graders read of both answers to a prompt, beside their text. Rows of an earlier release have none. */
+  samples?: { tuned: EvaluatedSample; base: EvaluatedSample }
   /** A prompt has scores once its answers are graded. */
   scores?: { tuned: Scores; base: Scores }
 }

@@ -18,6 +18,8 @@ export type SampleRequest = ModelRequest & {
   answers: readonly AnswerToSample[]
   temperature: number
   topP: number
+  /** The form of the answers. */
+  grammar: string | null
   /** Gets each answer as soon as it is complete, with its place in `answers`. */
   onAnswer: (place: number, answer: SampledAnswer) => void
 }
@@ -55,7 +57,7 @@ const neutral = { top_k: -1, min_p: 0, repetition_penalty: 1 }
 
 const requestSample =
   (
-    { temperature, topP }: Pick<SampleRequest, 'temperature' | 'topP'>,
+    { temperature, topP, grammar }: Pick<SampleRequest, 'temperature' | 'topP' | 'grammar'>,
     { prompt, maxTokens, seed }: AnswerToSample,
   ): EngineCall<SampledAnswer & { usage: Usage }> =>
   async (endpoint, model, signal) => {
@@ -64,6 +66,7 @@ const requestSample =
       ...{ ...neutral, logprobs: 0, return_token_ids: true },
       // vLLM knows only those before the temperature, which are the same at 1.
       ...(temperature !== 1 && { logprobs_at_temperature: true }),
+      ...(grammar !== null && { structured_outputs: { grammar }, logprobs_restricted: true }),
     })
     const { choices, usage } = answer as WireSample
     const { token_ids: tokens, finish_reason: finishReason, logprobs } = choices[0]

@@ -115,9 +115,10 @@ export const createArtifactRepository = (db: Connection) => ({
   /** Replaces the artifact's earlier evaluation. */
   async replaceEvaluation(artifactId: string, rows: readonly EvaluationRow[]) {
     await db.evaluation.deleteMany({ where: { artifactId } })
-    const data = rows.map(({ item, scores: _scores, ...row }, index) => ({
+    const data = rows.map(({ item, samples, scores: _scores, ...row }, index) => ({
       ...{ ...row, artifactId, index },
       ...(item && { item: item as Prisma.InputJsonValue }),
+      ...(samples && { samples: samples as Prisma.InputJsonValue }),
     }))
     await db.evaluation.createMany({ data })
   },
@@ -133,11 +134,12 @@ export const createArtifactRepository = (db: Connection) => ({
   async listEvaluation(artifactId: string): Promise<EvaluationRow[]> {
     const rows = await db.evaluation.findMany({ where: { artifactId }, orderBy: { index: 'asc' } })
     return rows.map(
-      ({ artifactId: _artifactId, index: _index, prefersChosen, item, scores, ...row }) =>
+      ({ artifactId: _artifactId, index: _index, prefersChosen, item, samples, scores, ...row }) =>
         ({
           ...row,
           ...(prefersChosen !== null && { prefersChosen }),
           ...(item !== null && { item }),
+          ...(samples !== null && { samples }),
           ...(scores !== null && { scores }),
         }) as EvaluationRow,
     )

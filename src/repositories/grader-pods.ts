@@ -65,6 +65,9 @@ export const createGraderPodRepository = (db: Connection) => ({
     }
   },
 
+  countGranted: (accountId: string): Promise<number> =>
+    db.graderPod.count({ where: { accountId, grantedAt: { not: null } } }),
+
   async setPlace(name: string, { address, message, isRefused: refused }: Place) {
     await db.graderPod.updateMany({ where: { name }, data: { address, message, refused } })
   },

@@ -13,7 +13,18 @@ import {
   writeZoom,
   type Metric,
 } from '../../console/src/domain/curve.ts'
-import { commandsOf, emptyForm, formOf, requestOf, withMethod } from '../../console/src/domain/job-form.ts'
+import { trainingMethods } from '../../src/domain/method-table.ts'
+import {
+  commandsOf,
+  emptyForm,
+  formOf,
+  methodsOfRows,
+  requestOf,
+  sharesOf,
+  withMethod,
+  withSets,
+  type MethodName,
+} from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'
 import { bestAndWorst } from '../../console/src/domain/rollouts.ts'
 import { createEventParser } from '../../console/src/domain/event-stream.ts'
@@ -272,7 +283,20 @@ test('a new job is shown as a command, with words that a shell leaves whole', ()
 
 test('asks for the method that the rows are of, and makes the same job again with its own hyperparameters', () => {
   const typed = { ...emptyForm, model: 'tiny', datasetId: 'pairs' }
-  const ofPairs = withMethod(typed, 'dpo')
+  const methods = Object.entries(trainingMethods).map(([type, { takesRowsOf }]) => ({
+    type: type as MethodName,
+    takes_rows_of: takesRowsOf as readonly MethodName[],
+  }))
+  const ofDpo = methodsOfRows(methods, 'dpo')
+  assert.deepEqual(
+    [methodsOfRows(methods, 'supervised'), ofDpo],
+    [
+      ['supervised', 'reinforcement'],
+      ['dpo', 'kto'],
+    ],
+  )
+  const ofPairs = withMethod(typed, ofDpo)
+  assert.equal(withMethod(typed, undefined), typed)
   assert.deepEqual(requestOf(ofPairs).method, { type: 'dpo' })
   assert.equal(requestOf(typed).method, undefined)
   const knobs = { beta: '0.2', loss_type: 'ipo', sft_weight: ' ' }
@@ -282,8 +306,8 @@ test('asks for the method that the rows are of, and makes the same job again wit
     commandsOf('/v1/train', request, 'http://here')['CLI'],
     'anneal train --dataset pairs --model tiny --method dpo --set beta=0.2 --set \'loss_type="ipo"\'',
   )
-  assert.equal(withMethod({ ...ofPairs, method: 'kto' }, 'dpo').method, 'kto', 'takes pairs, too')
-  assert.deepEqual(withMethod({ ...ofPairs, knobs }, 'supervised'), typed)
+  assert.equal(withMethod({ ...ofPairs, method: 'kto' }, ofDpo).method, 'kto', 'takes pairs, too')
+  assert.deepEqual(withMethod({ ...ofPairs, knobs }, methodsOfRows(methods, 'supervised')), typed)
 
   const hyperparameters = { n_epochs: 1, batch_size: 16, learning_rate_multiplier: 1, beta: 0.2, loss_type: 'sigmoid' }
   const job = {
@@ -316,6 +340,27 @@ test('a job on several data sets is made again with all of them and their weight
     commandsOf('/v1/train', request, 'http://here')['CLI'],
     'anneal train --dataset a:3 --dataset b:0.5 --model tiny',
   )
+})
+
+test('mixes data sets by weights above 0, and shows the share of each', () => {
+  const [a, b] = [
+    { id: 'a', weight: '3' },
+    { id: 'b', weight: '1' },
+  ]
+  const form = { ...emptyForm, model: 'tiny', ...withSets([a, b]) }
+  assert.deepEqual(requestOf(form), {
+    model_name: 'tiny',
+    datasets: [
+      { dataset_id: 'a', weight: 3 },
+      { dataset_id: 'b', weight: 1 },
+    ],
+  })
+  assert.deepEqual(sharesOf([a, b]), [0.75, 0.25])
+  for (const weight of ['', '0', '-1', 'much', '1e999']) {
+    assert.equal(sharesOf([a, { id: 'b', weight }]), null)
+    assert.throws(() => requestOf({ ...form, ...withSets([a, { id: 'b', weight }]) }), /above 0 as the weight of b/)
+  }
+  assert.deepEqual(requestOf({ ...form, ...withSets([b]) }), { model_name: 'tiny', dataset_id: 'b' })
 })
 
 test('offers only lifetimes that end before the maker of the key', () => {

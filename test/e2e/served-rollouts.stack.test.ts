@@ -59,6 +59,33 @@ suite('rollouts of model servers', () => {
     assert.deepEqual(await loaded(served.id), [])
   })
 
+  test('a model server draws answers in the form of the job, by the distribution that the trainer scores', async () => {
+    const api = await openAccount()
+    const properties = {
+      colour: { enum: ['red', 'green', 'blue'] },
+      size: { type: 'integer', minimum: 1, maximum: 99 },
+    }
+    const schema = { type: 'object', properties, required: ['colour', 'size'], additionalProperties: false }
+    const response_format = { type: 'json_schema', json_schema: { name: 'form', schema, strict: true } }
+    const of = async (rollouts: string) => {
+      const { method, ...body } = jobOf(rollouts, { max_completion_tokens: 48 }, { max_steps: 2, seed: 3 })
+      const reinforcement = { ...method.reinforcement, response_format }
+      const id = await api.train({ ...body, method: { ...method, reinforcement } })
+      await api.untilStatus(id, 'COMPLETED')
+      const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
+      const { groups } = await api.get<Page>(`/v1/train/jobs/${id}/rollouts?limit=100&step=1`)
+      return { metrics, groups }
+    }
+    const [inline, served] = [await of('inline'), await of('server')]
+    assert.deepEqual(served.groups, inline.groups)
+    for (const { text } of served.groups.flatMap(({ samples }) => samples))
+      assert.deepEqual(Object.keys(JSON.parse(text) as object), ['colour', 'size'])
+    for (const { step, series } of served.metrics) {
+      const seen = series[ratio] ?? assert.fail('no ratio to the sampler')
+      assert.ok(Math.abs(seen - 1) < 1e-3, `step ${step}: ${seen}`)
+    }
+  })
+
   test('after kills of its trainer, its model server and the api it goes on with the committed answers', async () => {
     const api = await openAccount()
     const id = await api.train(jobOf('server', { max_completion_tokens: 8 }, { max_steps: 8, save_steps: 100 }))

@@ -61,6 +61,8 @@ suite('a job over several data sets', () => {
     const [a = NaN, b = NaN] = ['a', 'b'].map((name) => last.series?.[`valid_loss/${name}`])
     assert.ok(Math.abs((last.valid_loss ?? NaN) - (3 * a + b) / 4) < 1e-6, JSON.stringify(last))
 
+    const shown = await api.get<{ training_file: string; datasets: object }>(`/openai/v1/fine_tuning/jobs/ftjob-${id}`)
+    assert.deepEqual([shown.training_file, shown.datasets], ['a', [datasets[0], { dataset_id: 'b', weight: 1 }]])
     const { datasets: listed } = await api.get<{ datasets: { dataset_id: string; job_ids: number[] }[] }>('/v1/data')
     assert.deepEqual(
       listed.map(({ dataset_id, job_ids }) => [dataset_id, job_ids]),
@@ -73,6 +75,30 @@ suite('a job over several data sets', () => {
     const alone = await api.train({ dataset_id: 'a', finetune_args: { ...finetune_args, max_steps: 1 } })
     const one = (await api.untilStatus(alone, 'COMPLETED')) as unknown as { datasets?: Sets; dataset: { rows: number } }
     assert.deepEqual([one.datasets, one.dataset.rows], [undefined, 160])
+  })
+
+  test('rewards the answers to the prompts of each, and tells the held-out reward of each', async () => {
+    const api = await openAccount()
+    for (const dataset_id of ['a', 'b']) {
+      const data = rowsOf(dataset_id, 120).map(({ input, output }) => ({ prompt: input, answer: output }))
+      await api.post('/v1/local-data', { upload_base_path: 's3', dataset_id, data })
+    }
+    const grader = {
+      ...{ type: 'text_similarity', name: 'close', evaluation_metric: 'fuzzy_match' },
+      ...{ input: '{{sample.output_text}}', reference: '{{item.answer}}' },
+    }
+    const hyperparameters = { batch_size: 4, samples_per_prompt: 2, max_completion_tokens: 8, eval_interval: 2 }
+    const id = await api.train({
+      datasets: [{ dataset_id: 'a', weight: 3 }, { dataset_id: 'b' }],
+      finetune_args: { max_steps: 2 },
+      method: { type: 'reinforcement', reinforcement: { grader, hyperparameters } },
+    })
+    await api.untilStatus(id, 'COMPLETED')
+    const { metrics } = await api.get<{ metrics: Metric[] }>(`/v1/train/jobs/${id}/metrics`)
+    const { series = {} } = metrics.at(-1) ?? assert.fail()
+    const [all = NaN, a = NaN, b = NaN] = ['', '/a', '/b'].map((set) => series[`valid_reward${set}`])
+    assert.ok(a > 0 && b > 0 && Math.abs(all - (3 * a + b) / 4) < 1e-6, JSON.stringify(series))
+    assert.deepEqual([series['epoch/a'], series['epoch/b']], [6 / 114, 2 / 114])
   })
 
   test('refuses a list that names no data sets of its own, and names the set and line of a bad row', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { query } from '../embedded/support/stack-process.ts'
 import { eventually } from '../support/eventually.ts'
+import { createPythonGraders } from '../../src/grading/python/python-graders.ts'
 import { createAdmin, createOperator, type Key } from '../support/operator.ts'
 import { connection, createApi } from '../support/stack.ts'
 import { startPublic } from './support.ts'
@@ -102,12 +103,15 @@ suite("an account's own keys", async () => {
   })
 
   test('the limits tell the used and remaining amounts', async () => {
+    const programsOf = () => Promise.resolve({ limit: 2, used: 1, where: 'process' as const })
+    const python = createPythonGraders({ sandbox: { use: () => assert.fail('nothing is graded'), programsOf } })
     const edge = await startPublic({
       database: { ...database },
       limits: {
         settings: { requests: { perSecond: 7, burst: 9 }, concurrentRequests: 5 },
         judgeTokens: { perDay: 1000, usedBy: () => Promise.resolve({ used: 3 }) },
       },
+      grading: { python },
     })
     const { key } = await other.makeKey(['read', 'admin'])
     const { status, json } = await edge.call('GET', '/v1/limits', { key })
@@ -115,6 +119,6 @@ suite("an account's own keys", async () => {
     assert.deepEqual(json.requests, { per_second: 7, burst: 9, running: 5 })
     for (const { name, limit, used, left } of json.limits) assert.equal(left, Math.max(0, limit - used), name)
     const usedOf = (quota: string) => json.limits.find(({ name }: { name: string }) => name === quota)?.used
-    assert.deepEqual([usedOf('live_keys'), usedOf('judge_tokens')], [2, 3])
+    assert.deepEqual([usedOf('live_keys'), usedOf('judge_tokens'), usedOf('python_graders')], [2, 3, 1])
   })
 })

@@ -32,6 +32,7 @@ suite('pods of Python graders', async () => {
     for (const name of ['a', 'b', 'c']) await want(one, name)
     await want(two, 'd')
     assert.deepEqual(await grant(), { granted: ['a', 'b', 'd'], waiting: 1 })
+    assert.deepEqual(await Promise.all([one, two].map(database.graderPods.countGranted)), [2, 1])
     await unused('d', 20)
     assert.deepEqual(await grant(), { granted: ['a', 'b', 'd'], waiting: 1 }, 'it is of another account')
     await unused('b', 20)

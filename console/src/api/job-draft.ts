@@ -3,7 +3,8 @@
 import { emptyForm, type JobForm } from '../domain/job-form.ts'
 import { onSessionChange } from './session.ts'
 
-const storageKey = 'anneal-new-job'
+/** Another name for each shape of the form. */
+const storageKey = 'anneal-new-job-2'
 
 type Draft = { from: number; form: JobForm }
 

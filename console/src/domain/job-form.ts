@@ -8,19 +8,21 @@ type Grader = NonNullable<NonNullable<SentMethod['reinforcement']>['grader']>
 
 export type MethodName = Job['method']['type']
 
-/** The methods that train on rows of a method. An answer beside a prompt may also be what a grader compares with. */
-export const methodsOfRows: Record<MethodName, readonly [MethodName, ...MethodName[]]> = {
-  supervised: ['supervised', 'reinforcement'],
-  dpo: ['dpo', 'kto'],
-  kto: ['kto'],
-  reinforcement: ['reinforcement'],
-}
+/** A method of GET /v1/train/methods. */
+type Method = { type: MethodName; takes_rows_of: readonly MethodName[] }
+
+/** The methods that train on rows of a method, that method first. */
+export const methodsOfRows = (methods: readonly Method[], ofRows: MethodName): MethodName[] =>
+  methods
+    .filter((method) => method.takes_rows_of.includes(ofRows))
+    .map(({ type }) => type)
+    .toSorted((a, b) => Number(b === ofRows) - Number(a === ofRows))
 
 export type JobForm = {
   model: string
   datasetId: string
-  /** Several data sets of a job that is made again; null for the one of `datasetId`. */
-  sets: readonly DataSet[] | null
+  /** Several data sets, the first one that of `datasetId`, with their weights as typed; null for that one alone. */
+  sets: readonly TypedSet[] | null
   name: string
   /** The typed texts, by the name of the argument; an empty text leaves the default. */
   args: Readonly<Record<string, string>>
@@ -44,17 +46,18 @@ type Kept = {
   metadata?: Record<string, string>
 }
 
-export type DataSet = { dataset_id: string; weight: number }
+type DataSet = { dataset_id: string; weight: number }
+export type TypedSet = { id: string; weight: string }
 
 export const emptyForm: JobForm = {
   ...{ model: '', datasetId: '', sets: null, name: '', args: {}, more: '', skipsBadRows: false },
   ...{ evaluationRows: '', evaluationTokens: '', method: 'supervised', knobs: {}, grader: '', kept: {} },
 }
 
-/** The form with a method that takes the rows. `ofRows` is the one that they are of; absent while it is not known. */
-export function withMethod(form: JobForm, ofRows: MethodName | undefined): JobForm {
-  if (ofRows === undefined || methodsOfRows[ofRows].includes(form.method)) return form
-  return { ...form, method: methodsOfRows[ofRows][0], knobs: {} }
+/** The form with a method that takes the rows. `fitting`: the methods that do; absent while they are not known. */
+export function withMethod(form: JobForm, fitting: readonly MethodName[] | undefined): JobForm {
+  const [first] = fitting ?? []
+  return first === undefined || fitting?.includes(form.method) ? form : { ...form, method: first, knobs: {} }
 }
 
 /** The arguments with a field of their own. */
@@ -103,7 +106,7 @@ export function requestOf(form: JobForm): TrainRequest {
   const finetune = { ...moreArguments(more), ...Object.fromEntries(numbers) }
   return {
     model_name: model,
-    ...(sets ? { datasets: [...sets] } : { dataset_id: datasetId }),
+    ...(sets ? { datasets: sets.map(sentSet) } : { dataset_id: datasetId }),
     ...(name.trim() === '' ? {} : { custom_model_name: name.trim() }),
     ...(skipsBadRows ? { skip_bad_rows: true } : {}),
     ...methodOf(form),
@@ -112,6 +115,32 @@ export function requestOf(form: JobForm): TrainRequest {
     ...(form.kept.metadata && { metadata: form.kept.metadata }),
   }
 }
+
+/** @throws Error with a sentence about the weight */
+function sentSet({ id, weight }: TypedSet): DataSet {
+  const value = weightOf(weight)
+  if (value === null) throw new Error(`Write a number above 0 as the weight of ${id}: “${weight}” is none.`)
+  return { dataset_id: id, weight: value }
+}
+
+function weightOf(text: string): number | null {
+  const value = Number(text)
+  return text.trim() !== '' && Number.isFinite(value) && value > 0 ? value : null
+}
+
+/** Of each set, the part of all visits that are for its rows; null unless every weight is a number above 0. */
+export function sharesOf(sets: readonly TypedSet[]): number[] | null {
+  const weights = sets.map(({ weight }) => weightOf(weight))
+  if (!weights.every((weight) => weight !== null)) return null
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  return weights.map((weight) => weight / sum)
+}
+
+/** The form with these sets; the only one that is left is a job on it alone. */
+export const withSets = (sets: readonly TypedSet[]): Pick<JobForm, 'datasetId' | 'sets'> => ({
+  datasetId: sets[0]?.id ?? '',
+  sets: sets.length > 1 ? sets : null,
+})
 
 function methodOf({ method, knobs, grader }: JobForm): Pick<TrainRequest, 'method'> {
   const typed = Object.entries(knobs).flatMap(([name, text]) =>
@@ -183,7 +212,7 @@ export function formOf(job: Duplicated): JobForm {
     ...emptyForm,
     model: job.base_model,
     datasetId: job.dataset_id,
-    sets: job.datasets?.map(({ dataset_id, weight }) => ({ dataset_id, weight })) ?? null,
+    sets: job.datasets?.map(({ dataset_id: id, weight }) => ({ id, weight: String(weight) })) ?? null,
     name: job.requested_name ?? '',
     args: Object.fromEntries(given.filter(([name]) => own.has(name)).map(([name, value]) => [name, String(value)])),
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more),

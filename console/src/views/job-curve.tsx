@@ -33,9 +33,14 @@ type Props = {
 
 const alwaysShown = ['loss', 'valid_loss']
 const notCurves = ['epoch', 'iter_time', 'remaining_time', 'flops']
+const kindsOfDataSets = {
+  'valid_loss/': 'held-out loss of',
+  'valid_reward/': 'held-out reward of',
+  'epoch/': 'passes over',
+}
 const nameOf = (series: string) =>
   ({ loss: 'training loss', valid_loss: 'held-out loss' })[series] ??
-  ofDataSet(series, { 'valid_loss/': 'held-out loss of', 'epoch/': 'passes over' }) ??
+  ofDataSet(series, kindsOfDataSets) ??
   series.replaceAll('_', ' ')
 
 /** The name of a figure that each of several data sets has. */

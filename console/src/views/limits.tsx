@@ -4,6 +4,11 @@ import { bytes, count } from '../domain/format.ts'
 import { Answer } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 
+const saidOf = {
+  refuses: 'requests for more are refused',
+  waits: 'what is more waits',
+  drops_oldest: 'the oldest goes',
+}
 const shownBy = (name: string) => (name.endsWith('bytes') ? bytes : count)
 
 /** The quotas of the account with what is left of each, and what a key may send. */
@@ -37,8 +42,7 @@ export function Limits() {
                 {
                   name: 'When it is full',
                   className: 'wide',
-                  cell: ({ when_full: whenFull }) =>
-                    whenFull === 'refuses' ? 'requests for more are refused' : 'the oldest goes',
+                  cell: ({ when_full: whenFull }) => saidOf[whenFull],
                 },
               ]}
             />

@@ -9,7 +9,7 @@ import { Card } from '../ui/card.tsx'
 import { Failure, Loading } from '../ui/states.tsx'
 import { When } from '../ui/text.tsx'
 import { BadRowGroups } from './bad-row-groups.tsx'
-import { DatasetLinks } from './dataset-link.tsx'
+import { Mix } from './new-job-mix.tsx'
 import { ColumnsOf } from './read-columns.tsx'
 import { RowSample } from './row-sample.tsx'
 import { Upload } from './upload.tsx'
@@ -19,20 +19,16 @@ type Props = {
   change: (changes: Partial<JobForm>) => void
   choose: (id: string) => void
   report: UseQueryResult<Report | null>
+  problems: ReadonlyMap<string, string>
 }
 
-export function DataPart({ form, change, choose, report }: Props) {
+export function DataPart({ form, change, choose, report, problems }: Props) {
   const { datasetId } = form
   return (
     <Card title="Data">
       <Upload done={({ id }) => choose(id)} />
       <KnownData key={datasetId === '' ? 'open' : 'folded'} datasetId={datasetId} choose={choose} />
-      {form.sets && (
-        <p>
-          The job mixes <DatasetLinks sets={form.sets} />. The check below is of the first one; choose a data set to
-          train on that one alone.
-        </p>
-      )}
+      {datasetId !== '' && <Mix form={form} change={change} problems={problems} />}
       {datasetId !== '' && report.data === null && <p className="notice">There is no data set {datasetId}.</p>}
       {datasetId !== '' && report.isPending && <Loading what="the check of the rows" />}
       {report.error && <Failure error={report.error} retry={() => void report.refetch()} />}

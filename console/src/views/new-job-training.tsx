@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { methodsQuery, type Methods } from '../api/jobs.ts'
 import { modelsQuery } from '../api/models.ts'
-import { fields, methodsOfRows, type JobForm, type MethodName } from '../domain/job-form.ts'
+import { fields, type JobForm, type MethodName } from '../domain/job-form.ts'
 import { Card } from '../ui/card.tsx'
 import { Field } from '../ui/field.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -10,8 +10,8 @@ import { Choice } from '../ui/labelled.tsx'
 type Props = {
   form: JobForm
   change: (changes: Partial<JobForm>) => void
-  /** Of the data; absent while it is not known. */
-  rowsMethod: MethodName | undefined
+  /** The methods that train on the data; absent while they are not known. */
+  fitting: readonly MethodName[] | undefined
   /** What the service says of a field, by its path in the request. */
   problems: ReadonlyMap<string, string>
 }
@@ -30,7 +30,7 @@ const graderExample =
 const graderProblem = (problems: Props['problems']) =>
   [...problems].find(([path]) => path.startsWith('method.reinforcement.grader'))?.[1]
 
-export function TrainingPart({ form, change, rowsMethod, problems }: Props) {
+export function TrainingPart({ form, change, fitting, problems }: Props) {
   return (
     <Card title="Training">
       <p className="quiet lead">
@@ -40,7 +40,7 @@ export function TrainingPart({ form, change, rowsMethod, problems }: Props) {
       <Choice
         label="Method"
         value={form.method}
-        values={rowsMethod === undefined ? [form.method] : methodsOfRows[rowsMethod]}
+        values={fitting ?? [form.method]}
         textOf={(method) => meanings[method]}
         onChange={(method) => change({ method, knobs: {} })}
       />

@@ -4,10 +4,18 @@ import { useEffect, useState } from 'react'
 import { columnsQuery, reportQuery, type Report } from '../api/data.ts'
 import { forgetDraft, keepDraft, readDraft } from '../api/job-draft.ts'
 import { useJobs } from '../api/job-list.ts'
-import { jobQuery } from '../api/jobs.ts'
+import { jobQuery, methodsQuery } from '../api/jobs.ts'
 import { modelsQuery } from '../api/models.ts'
 import { useMay } from '../api/session.ts'
-import { emptyForm, formOf, requestOf, withMethod, type JobForm, type TrainRequest } from '../domain/job-form.ts'
+import {
+  emptyForm,
+  formOf,
+  methodsOfRows,
+  requestOf,
+  withMethod,
+  type JobForm,
+  type TrainRequest,
+} from '../domain/job-form.ts'
 import { numberedName } from '../domain/job-list.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { usePageTitle } from '../ui/page-title.ts'
@@ -106,9 +114,11 @@ function JobFormView({ from, start, model }: FormProps) {
   const counted = useQuery(modelsQuery).data?.find(({ id }) => id === form.model)?.id
   const rows = useQuery({ ...columnsQuery(form.datasetId, null), enabled: form.datasetId !== '' })
   const rowsMethod = rows.isPlaceholderData ? undefined : rows.data?.method
-  const asked = withMethod(form, rowsMethod)
+  const methods = useQuery(methodsQuery)
+  const fitting = rowsMethod && methods.data && methodsOfRows(methods.data, rowsMethod)
+  const asked = withMethod(form, fitting)
   // The rows are checked for one method, so it has to be known.
-  const isKnown = form.datasetId !== '' && !rows.isPending && !rows.isPlaceholderData
+  const isKnown = form.datasetId !== '' && !rows.isPending && !rows.isPlaceholderData && !methods.isPending
   const report = useQuery({ ...reportQuery(form.datasetId, counted, asked.method), enabled: isKnown })
   const request = readRequest(asked)
   const submit = useSubmit(JSON.stringify(request.value))
@@ -123,9 +133,9 @@ function JobFormView({ from, start, model }: FormProps) {
       }}
     >
       <div className="parts">
-        <DataPart form={form} change={change} choose={chooseData} report={report} />
+        <DataPart form={form} change={change} choose={chooseData} report={report} problems={problems} />
         <ModelPart form={form} change={change} choose={chooseModel} />
-        <TrainingPart form={asked} change={change} rowsMethod={rowsMethod} problems={problems} />
+        <TrainingPart form={asked} change={change} fitting={fitting} problems={problems} />
         <EvaluationPart form={form} change={change} />
       </div>
       <div className="beside">

@@ -28,6 +28,7 @@ def extras(body: dict[str, Any]) -> Extras | None:
         echo=_flag(body, "echo"),
         include_stop=_flag(body, "include_stop_str_in_output"),
         at_temperature=_flag(body, "logprobs_at_temperature"),
+        restricted=_flag(body, "logprobs_restricted"),
     )
     return None if found == NEUTRAL else found
 

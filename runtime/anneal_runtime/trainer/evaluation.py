@@ -9,8 +9,9 @@ import torch
 
 from anneal_runtime.model_source import context_length
 from anneal_runtime.row_sequences import Row, row_prompts
-from anneal_runtime.tokenization import TextEncoder, text_of
-from anneal_runtime.trainer.greedy import generate
+from anneal_runtime.tokenization import TextEncoder, parts_of_answer, text_of
+from anneal_runtime.tool_text import finish_reason
+from anneal_runtime.trainer.greedy import Answer, generate
 from anneal_runtime.trainer.rows import chats_of_data
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def evaluate(
     is_open: bool = False,
     form: AnswerForm | None = None,
 ) -> list[dict[str, Any]]:
-    """Each row as `{"input", "expected", "tuned", "base"}`, in order. With `is_open` `max_tokens` alone bounds the
-    length, not the expected answers. Answers have the `form`.
+    """Each row as `{"input", "expected", "tuned", "base"}`, in order. With `is_open` there is no answer to expect:
+    `max_tokens` alone bounds the length, and `samples` has what graders read beside the text. Answers have the `form`.
     """
     model.eval()
     context = context_length(model.get_base_model().config)
@@ -40,15 +41,24 @@ def evaluate(
     expected_tokens = [[0] * context] if is_open else expected
     most_new = min(new_token_limit(prompts, expected_tokens, context), max_tokens or context)
     prompts = [_fitting(ids, tokenizer, context - most_new) for ids in prompts]
-    answers: dict[str, list[str]] = {}
+    answers: dict[str, list[Answer]] = {}
     for side in ("tuned", "base"):
         with model.disable_adapter() if side == "base" else nullcontext():
-            ids = generate(model, prompts, end=tokenizer.eos_token_id, most_new=most_new, form=form)
-            answers[side] = [text_of(tokenizer, answer) for answer in ids]
-    return [
-        {"input": row.input, "expected": row.expected(encoder), "tuned": tuned, "base": base}
-        for row, tuned, base in zip(rows, answers["tuned"], answers["base"], strict=True)
-    ]
+            answers[side] = generate(model, prompts, end=tokenizer.eos_token_id, most_new=most_new, form=form)
+    results: list[dict[str, Any]] = []
+    for index, row in enumerate(rows):
+        given = {side: of_side[index] for side, of_side in answers.items()}
+        texts = {side: text_of(tokenizer, answer.tokens) for side, answer in given.items()}
+        results.append({"input": row.input, "expected": row.expected(encoder), **texts})
+        if is_open:
+            results[-1]["samples"] = {side: _sample(tokenizer, row, answer) for side, answer in given.items()}
+    return results
+
+
+def _sample(tokenizer: PreTrainedTokenizerBase, row: Row, answer: Answer) -> dict[str, Any]:
+    text, calls = parts_of_answer(tokenizer, answer.tokens, has_tools=bool(row.tools))
+    reason = finish_reason("length" if answer.is_cut else "stop", calls)
+    return {"finish_reason": reason, **({"output_text": text, "output_tools": calls} if calls else {})}
 
 
 def _prompts(encoder: TextEncoder, rows: list[Row]) -> list[list[int]]:

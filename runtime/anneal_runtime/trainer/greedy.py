@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from transformers import DynamicCache
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 POSITIONS_AT_ONCE = 32_768
 
 
+class Answer(NamedTuple):
+    """New tokens, without the end token. `is_cut`: the limit came before the end."""
+
+    tokens: list[int]
+    is_cut: bool
+
+
 def generate(
     model: PeftModel, prompts: list[list[int]], *, end: int | None, most_new: int, form: AnswerForm | None = None
-) -> list[list[int]]:
-    """The new tokens of each prompt, without the end token; with a `form`, answers that have it. A batch that does not
-    fit into memory is halved.
-    """
-    answers: list[list[int]] = [[] for _ in prompts]
+) -> list[Answer]:
+    """The answer to each prompt, which has the `form`. A batch that does not fit into memory is halved."""
+    answers = [Answer([], is_cut=True) for _ in prompts]
     waiting = _batches(prompts, most_new)
     while waiting:
         batch = waiting.pop()
@@ -56,7 +61,7 @@ def _batches(prompts: list[list[int]], most_new: int) -> list[list[int]]:
 
 def _decode(
     model: PeftModel, prompts: list[list[int]], end: int | None, most_new: int, form: AnswerForm | None
-) -> list[list[int]]:
+) -> list[Answer]:
     device = next(model.parameters()).device
     width = max(map(len, prompts))
     tokens = torch.tensor([[0] * (width - len(ids)) + ids for ids in prompts], device=device)
@@ -82,6 +87,7 @@ def _decode(
             kept = [line for line in kept if typed[line].takes(chosen_tokens[line])]
             typed = [typed[line] for line in kept]
         if not kept:
+            live = []
             break
         if len(kept) < len(live):
             lines = torch.tensor(kept, device=device)
@@ -90,4 +96,5 @@ def _decode(
             live = [live[line] for line in kept]
         tokens, position = chosen.unsqueeze(1), position[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones(len(live), 1)], dim=1)
-    return answers
+    cut = set(live)
+    return [Answer(ids, is_cut=line in cut) for line, ids in enumerate(answers)]

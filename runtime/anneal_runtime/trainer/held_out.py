@@ -30,8 +30,8 @@ SHARE_OF_TRAINED_ROWS = 0.2
 @dataclass(frozen=True)
 class Validated:
     """The objective's loss and series over `row_count` held-out rows; None for an objective that has no loss there.
-    With several data sets the figures are means over the sets by their weights, and `by_set` has the loss of each.
-    `figures` are for news only.
+    With several data sets the figures are means over the sets by their weights, and `by_set` has the loss or the reward
+    of each: `loss/a`. `figures` are for news only.
     """
 
     loss: float | None
@@ -102,7 +102,7 @@ class HeldOut:
         finally:
             self._model.train()
         loss, *series = _mean_over_sets(self._parts, found) if self._parts else found[0]
-        by_set = {part.name: means[0] for part, means in zip(self._parts, found, strict=False)}
+        by_set = {f"loss/{part.name}": means[0] for part, means in zip(self._parts, found, strict=False)}
         return Validated(loss, dict(zip(self._objective.series, series, strict=True)), len(self._used), by_set)
 
     def _means(self, rows: list[int], stop_requested: Callable[[], bool]) -> list[float] | None:

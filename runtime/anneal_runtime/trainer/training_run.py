@@ -263,11 +263,11 @@ def _seen(validated: Validated) -> str:
 
 
 def _series_by_set(epochs: dict[str, float], validated: Validated | None) -> Series:
-    """Of several data sets: the passes over each so far, and its held-out loss."""
-    losses = {} if validated is None else validated.by_set
+    """Of several data sets: the passes over each so far, and its held-out loss or reward."""
+    held_out = {} if validated is None else validated.by_set
     return {
         **{f"epoch/{name}": passes for name, passes in epochs.items()},
-        **{f"valid_loss/{name}": _finite(loss) for name, loss in losses.items()},
+        **{f"valid_{name}": _finite(value) for name, value in held_out.items()},
     }
 
 

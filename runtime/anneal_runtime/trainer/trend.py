@@ -73,10 +73,10 @@ class Trend:
         if now.valid_loss is None:
             return False
         self.last_valid_loss, self.last_figure = now.valid_loss, now.figure
-        if not math.isfinite(now.valid_loss):
+        figures = _lower_is_better(now.figure, now.valid_loss)
+        if not all(map(math.isfinite, figures)):
             self.validations_without_gain += 1
             return False
-        figures = _lower_is_better(now.figure, now.valid_loss)
         to_beat = self.valid_loss_to_beat
         if to_beat is None or _is_gain(figures, _lower_is_better(self.figure_to_beat, to_beat), min_delta):
             self.valid_loss_to_beat, self.figure_to_beat = now.valid_loss, now.figure

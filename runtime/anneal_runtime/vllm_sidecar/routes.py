@@ -79,6 +79,9 @@ async def _completion(serving: SidecarServing, request: Request, body: dict[str,
         if params.extras is not None and params.extras.at_temperature and params.temperature != 1:
             message = "vLLM gives log-probabilities before the temperature: ask at temperature 1."
             raise ApiError(400, message, param="logprobs_at_temperature")
+        if params.extras is not None and params.extras.restricted:
+            message = "vLLM tells the log-probabilities before grammars and penalties only."
+            raise ApiError(400, message, param="logprobs_restricted")
         serving.metrics.prompts.inc(len(prompts))
         answers = await stop_with_client(request, _complete(serving, body, prompts, params.max_tokens))
     return JSONResponse(answers)

@@ -2,15 +2,19 @@
 
 import json
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import torch
 from server.support.lora_files import ReferenceAdapters, prompts
 from server.support.running import RunningServer
+from support.trainer_process import TINY
 
+from anneal_runtime.model_source import load_causal_lm
 from anneal_runtime.server.decoding import batch
 from anneal_runtime.tokenization import prompt_tokens
+from anneal_runtime.trainer.answer_form import AnswerForm
 
 PROMPT = "Question: What is the colour of Anna?\nAnswer: "
 
@@ -106,6 +110,32 @@ def test_token_ids_come_with_the_log_probabilities_that_they_were_drawn_by(
         asked = {"model": "anneal-tiny", "prompt": PROMPT, "return_token_ids": True, **refused}
         status, answer = tiny.client.post("/v1/completions", asked)
         assert (status, answer["error"]["param"]) == (400, "return_token_ids")
+
+
+def test_log_probabilities_under_a_grammar_are_those_of_what_it_allows(
+    tiny: RunningServer, reference: ReferenceAdapters
+) -> None:
+    """A row that asks for them draws the same tokens as one beside it that asks for those before the grammar."""
+    grammar = {"structured_outputs": {"grammar": '%llguidance {}\nstart: ("red" | "green") /[0-9]{2}/\n'}}
+    options = {**grammar, "temperature": 0.8, "logprobs": 0, "logprobs_at_temperature": True, "seed": 5}
+    (ids,) = prompt_tokens(reference.tokenizer, [PROMPT])
+
+    def drawn(**more: bool) -> tuple[list[int], list[float]]:
+        (choice,) = tiny.client.complete([ids], max_tokens=24, return_token_ids=True, **options, **more)
+        assert choice["finish_reason"] == "stop"
+        return choice["token_ids"], choice["logprobs"]["token_logprobs"]
+
+    with ThreadPoolExecutor() as threads:
+        asked = [threads.submit(drawn), threads.submit(drawn, logprobs_restricted=True)]
+        before, under = (each.result() for each in asked)
+    form = AnswerForm(grammar["structured_outputs"]["grammar"], load_causal_lm(TINY, torch.device("cpu")))
+    tokens = under[0]
+    assert tokens == before[0]
+    logits = logits_of(reference, [*ids, *tokens])[len(ids) - 1 : -1] / 0.8
+    forbidden = form.grammars.along(form.start, tokens, logits.shape[-1])
+    plain, allowed = logits.log_softmax(-1), logits.masked_fill(forbidden, -torch.inf).log_softmax(-1)
+    assert before[1] == pytest.approx([float(plain[at, token]) for at, token in enumerate(tokens)], abs=2e-4)
+    assert under[1] == pytest.approx([float(allowed[at, token]) for at, token in enumerate(tokens)], abs=2e-4)
 
 
 def test_a_stream_brings_the_log_probabilities_of_the_whole_answer(tiny: RunningServer) -> None:

@@ -55,6 +55,8 @@ class FakeAnneal:
     refuse: dict[str, tuple[int, int, str]] = field(default_factory=dict)
     # are worked but never answered,
     lose_answer: Counter[str] = field(default_factory=Counter)
+    # are worked and answered only once the event is set,
+    unanswered: dict[str, threading.Event] = field(default_factory=dict)
     # or arrive with their bytes changed.
     corrupt: Counter[str] = field(default_factory=Counter)
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -145,6 +147,8 @@ def _handler(fake: FakeAnneal) -> type[BaseHTTPRequestHandler]:
                 with fake.noting():
                     fake.calls.append(name)
                     answer = _answer(fake, route, body)
+                if name in fake.unanswered:
+                    fake.unanswered[name].wait()
                 if fake.lose_answer[name] > 0:
                     fake.lose_answer[name] -= 1
                     raise ConnectionAbortedError

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import pytest
 import torch
 from support.trainer_process import TINY
 from support.training import USUAL_ARGS
@@ -7,9 +8,11 @@ from support.training import USUAL_ARGS
 from anneal_runtime.model_source import load_causal_lm
 from anneal_runtime.row_sequences import AnswerRow, Row, row_prompts
 from anneal_runtime.tokenization import TextEncoder, prompt_tokens
+from anneal_runtime.tool_text import call_format, said
+from anneal_runtime.trainer import evaluation
 from anneal_runtime.trainer.adapter import add_adapter, trainable
 from anneal_runtime.trainer.evaluation import evaluate, new_token_limit
-from anneal_runtime.trainer.greedy import generate
+from anneal_runtime.trainer.greedy import Answer, generate
 from anneal_runtime.trainer.pair_order import pair_orders
 
 LOADED = load_causal_lm(TINY, torch.device("cpu"))
@@ -32,8 +35,8 @@ def test_batched_answers_equal_those_of_transformers_one_by_one() -> None:
             eos_token_id=2,
             pad_token_id=0,
         )
-        expected = [token for token in one[0, len(prompt) :].tolist() if token not in (0, 2)]
-        assert answer == expected
+        new = one[0, len(prompt) :].tolist()
+        assert answer == ([token for token in new if token not in (0, 2)], 2 not in new)
 
 
 def test_a_job_may_limit_the_length_of_the_answers() -> None:
@@ -42,6 +45,22 @@ def test_a_job_may_limit_the_length_of_the_answers() -> None:
     for long, short in zip(whole, cut, strict=True):
         assert long["base"].startswith(short["base"])
         assert len(LOADED.tokenizer(short["base"], add_special_tokens=False)["input_ids"]) <= 2
+
+
+def test_the_graders_of_prompts_read_why_an_answer_ended_and_the_functions_that_it_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offered = Row("Rain?", "", tools=[{"type": "function", "function": {"name": "weather"}}])
+    tools = [{"id": "call_0", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}}]
+    text = said(call_format(LOADED.tokenizer)[0], {"content": "", "tool_calls": tools})
+    ids = LOADED.tokenizer(text, add_special_tokens=False)["input_ids"]
+    monkeypatch.setattr(evaluation, "generate", lambda *_args, **_named: [Answer(ids, False), Answer(ids, True)])
+    called, cut = evaluate(MODEL, ENCODER, [offered, Row("Rain?", "")], 8, is_open=True)
+    assert called["tuned"] == cut["tuned"]
+    expected = {"finish_reason": "tool_calls", "output_text": "", "output_tools": tools}
+    assert called["samples"] == {"tuned": expected, "base": expected}
+    # No function was offered.
+    assert cut["samples"] == {"tuned": {"finish_reason": "length"}, "base": {"finish_reason": "length"}}
 
 
 def test_the_base_answers_without_the_adapter_in_place() -> None:

@@ -9,6 +9,7 @@ from support.rollouts import Service, Training, by_letter, method, prompts, rewa
 from support.training import train
 
 from anneal_runtime.trainer import failures
+from anneal_runtime.trainer.mixed_order import Sources
 from anneal_runtime.trainer.rollouts import grade
 from anneal_runtime.trainer.rollouts.grade import Grading
 
@@ -124,6 +125,28 @@ def test_the_held_out_reward_keeps_the_best_step_and_stops_early(tmp_path: Path)
     assert training.rows[1]["valid_rows"] == 3
     assert "did not raise the held-out reward. The best held-out reward was" in training.notes["stopped_early"]
     assert "loss" not in training.notes["stopped_early"] + training.notes["best_kept"]
+
+
+def test_a_validation_in_which_a_set_has_no_score_is_no_best_step(tmp_path: Path) -> None:
+    """A mean of the other sets alone would compare with no other validation."""
+    scored = {"b": 0}
+
+    def grade_one(sample: dict[str, Any], before: int) -> dict[str, Any]:
+        number = sample["item"]["n"]
+        if number != 8:
+            return by_letter(sample, before) if number < 4 else reward(0.9)
+        # Both answers of the first validation get no score.
+        scored["b"] += 1
+        return reward(None if scored["b"] <= 2 else 0.1)
+
+    rows = [{**row, "source": int(n in (1, 3, 8))} for n, row in enumerate(prompts(9))]
+    args: dict[str, Any] = {"max_steps": 4, "batch_size": 2, "eval_steps": 2, "keep": "best"}
+    plan, sources = Service(grade_one).plan(), Sources(["a", "b"], [1.0, 1.0])
+    training = train(tmp_path, rows[:4], rows[4:], method=method(), rollouts=plan, sources=sources, **args)
+    assert training.rows[2]["series"]["valid_reward"] is None
+    assert training.rows[2]["series"]["valid_reward/a"] == pytest.approx(0.9)
+    assert training.rows[4]["series"]["valid_reward"] == pytest.approx(0.5)
+    assert training.model_step == 4
 
 
 def test_equal_rewards_cost_no_pass_and_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

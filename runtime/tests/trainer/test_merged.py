@@ -43,9 +43,13 @@ def our_answers(adapter: Path) -> tuple[list[list[int]], list[list[int]]]:
     loaded = load_causal_lm(TINY, torch.device("cpu"))
     prompts, end = prompt_tokens(loaded.tokenizer, QUESTIONS), loaded.tokenizer.eos_token_id
     tuned = load_adapter(loaded.model, adapter).eval()
+
+    def answers() -> list[list[int]]:
+        return [answer.tokens for answer in generate(tuned, prompts, end=end, most_new=MOST_NEW)]
+
     with tuned.disable_adapter():
-        base = generate(tuned, prompts, end=end, most_new=MOST_NEW)
-    return base, generate(tuned, prompts, end=end, most_new=MOST_NEW)
+        base = answers()
+    return base, answers()
 
 
 @torch.inference_mode()

@@ -24,7 +24,7 @@ USUAL = {
 
 def window(step: int, valid: float | None = None, **changed: float) -> Window:
     named = {name.replace("__", "/"): value for name, value in changed.items()}
-    held_out = {} if valid is None else {"reward": valid, "reward_std": 0.2, "answers": 64.0}
+    held_out = {} if valid is None else {"reward": valid, "reward_error": 0.025}
     return Window(step, 100, 0.0, {**USUAL, **named}, USUAL, held_out)
 
 

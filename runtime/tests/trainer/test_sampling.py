@@ -176,4 +176,4 @@ def test_the_trainer_scores_answers_under_the_form_that_they_were_drawn_with(tem
 
 def test_an_evaluation_answers_in_the_form() -> None:
     found = generate(MODEL, PROMPTS, end=LOADED.tokenizer.eos_token_id, most_new=64, form=AnswerForm(GRAMMAR, LOADED))
-    assert all(json.loads(text_of(LOADED.tokenizer, answer))["size"] for answer in found)
+    assert all(json.loads(text_of(LOADED.tokenizer, answer.tokens))["size"] for answer in found)

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -72,6 +73,27 @@ def test_an_attempt_that_ends_while_a_grader_is_away_changes_nothing(
     assert second.exit_code() == 0, second.log
     assert set(anneal.graded.values()) == {1}
     assert outcome(anneal) == undisturbed(processes)
+
+
+@pytest.mark.parametrize(("call", "rollouts"), [("grade", "inline"), ("sample", "server")])
+def test_sigterm_does_not_wait_for_an_answer_of_the_service(
+    anneal: FakeAnneal, tmp_path: Path, undisturbed: Callable[..., Outcome], call: str, rollouts: str
+) -> None:
+    assign_sampling(anneal, 9, max_steps=MOST_STEPS, rollouts=rollouts)
+    first = start_trainer(anneal.url, tmp_path / "first")
+    anneal.wait_for(lambda: 4 in anneal.steps)
+    before, answered = anneal.calls.count(call), threading.Event()
+    anneal.unanswered[call] = answered
+    anneal.wait_for(lambda: anneal.calls.count(call) > before)
+    first.signal(signal.SIGTERM)
+    assert first.exit_code() == 143, first.log
+    assert (anneal.artifact("checkpoint") or {})["step"] == max(anneal.steps)
+
+    answered.set()
+    resume(anneal)
+    second = start_trainer(anneal.url, tmp_path / "second")
+    assert second.exit_code() == 0, second.log
+    assert outcome(anneal) == undisturbed("1", rollouts)
 
 
 def test_the_evaluation_has_both_answers_to_each_prompt_and_what_graders_read(

@@ -207,6 +207,8 @@ def test_a_sampled_answer_keeps_its_seed_and_the_log_probabilities_that_vllm_kno
     assert complete(client, [[5, 6]], temperature=1, **at_temperature)[0] == 200
     status, answer = complete(client, [[5, 6]], temperature=0.9, **at_temperature)
     assert (status, answer["error"]["param"]) == (400, "logprobs_at_temperature")
+    status, answer = complete(client, [[5, 6]], **asked, logprobs_restricted=True)
+    assert (status, answer["error"]["param"]) == (400, "logprobs_restricted")
 
 
 def test_chunked_answers_are_read_whole(client: Client, vllm: FakeVllm) -> None:

@@ -14,6 +14,8 @@ type PodPlace = { address: string | null; message: string | null; isRefused: boo
 type GraderPodTable = {
   /** Asks for the pod, or says that it is in use. */
   want: (pod: GraderPod) => Promise<PodPlace>
+  /** The account's pods that may run. */
+  countGranted: (accountId: string) => Promise<number>
   /** Until the worker has looked again. */
   forgetAddress: (name: string, address: string) => Promise<void>
 }
@@ -21,6 +23,7 @@ type GraderPodTable = {
 type Options = {
   pods: GraderPodTable
   tokenOf: (name: string) => string
+  podsOfAccount: number
   /** Longer than a scheduler and a cached image take. */
   startMs?: number
 }
@@ -30,7 +33,7 @@ const askAgainMs = 500
 const inUseEveryMs = 5000
 const stillStarting = 'The pod of this grader is still starting. Ask again.'
 
-export function createPodSandbox({ pods, tokenOf, startMs = 120_000 }: Options): Sandbox {
+export function createPodSandbox({ pods, tokenOf, podsOfAccount, startMs = 120_000 }: Options): Sandbox {
   // A pod runs one process at a time.
   const turns = createTurns({ atMost: Number.POSITIVE_INFINITY, atMostOfAccount: 1 })
 
@@ -84,6 +87,10 @@ export function createPodSandbox({ pods, tokenOf, startMs = 120_000 }: Options):
   }
 
   return {
+    async programsOf(accountId) {
+      return { limit: podsOfAccount, used: await pods.countGranted(accountId), where: 'pods' }
+    },
+
     async use({ accountId, grader, signal = new AbortController().signal }: Asked, work) {
       const name = graderPodName(accountId, grader)
       await turns.take(name, signal)

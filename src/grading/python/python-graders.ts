@@ -4,7 +4,7 @@ import type { PythonProgram } from '../../domain/python-grader.ts'
 import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { readAnswer, type PythonScore } from './answers.ts'
 import type { Answer } from './grader-process.ts'
-import type { Sandbox } from './sandbox.ts'
+import type { ProgramsOfAccount, Sandbox } from './sandbox.ts'
 
 export type PythonGraders = ReturnType<typeof createPythonGraders>
 /** A program and its place in the request. */
@@ -83,6 +83,11 @@ export function createPythonGraders({ sandbox, sampleMs = 10_000, warn }: Option
   }
 
   return {
+    /** Null where no programs run. */
+    async programsOf(accountId: string): Promise<ProgramsOfAccount | null> {
+      return typeof sandbox === 'string' ? null : sandbox.programsOf(accountId)
+    },
+
     /**
      * Loads each program in a sandbox.
      * @throws ServiceError invalid_input with the place of a program that cannot be used

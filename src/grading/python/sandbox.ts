@@ -17,7 +17,10 @@ export type Opened =
   { ask: (line: string, atMostMs: number) => Promise<Answer> } | { refusal: string; reason: string; mayPass?: boolean }
 
 export type Asked = { accountId: string; grader: PythonProgram; signal: AbortSignal | undefined }
+/** Of one account: how many programs run, and how many may. `where`: pods of all processes, or sandboxes of this one. */
+export type ProgramsOfAccount = { limit: number; used: number; where: 'pods' | 'process' }
 export type Sandbox = {
+  programsOf: (accountId: string) => Promise<ProgramsOfAccount>
   /** Lends a sandbox to `work`, and ends what runs in it afterwards. Accounts take turns. @throws as `work`, or the signal's reason */
   use: <T>(asked: Asked, work: (opened: Opened) => Promise<T>) => Promise<T>
 }
@@ -49,6 +52,9 @@ export function createSandbox(python: string): Sandbox {
   })
 
   return {
+    programsOf: (accountId) =>
+      Promise.resolve({ limit: sandboxesOfAccount, used: threads.lentTo(accountId), where: 'process' }),
+
     async use({ accountId, grader: { image_tag: imageTag }, signal }, work) {
       try {
         await (found ??= describe(python))

@@ -14,6 +14,9 @@ const TrainingMethods = named(
         z.object({
           type: z.enum(offeredMethods).describe('The `type` of `method` in POST /v1/train'),
           rows: z.array(z.record(z.string(), z.unknown())).describe('Rows that the method takes, as examples'),
+          takes_rows_of: z
+            .array(z.enum(offeredMethods))
+            .describe('The methods of data that it may train on, as `method` of GET /v1/data/{dataset_id} names them'),
           hyperparameters: z
             .array(
               z.object({
@@ -51,10 +54,11 @@ const TrainingMethods = named(
 type Knobs = Record<string, Knob>
 
 const methods = offeredMethods.map((type) => {
-  const { hyperparameters, defaultsByLossType, rows, series } = trainingMethods[type]
+  const { hyperparameters, defaultsByLossType, rows, takesRowsOf, series } = trainingMethods[type]
   return {
     type,
     rows: rows.map((row) => ({ ...row })),
+    takes_rows_of: [...takesRowsOf],
     hyperparameters: Object.entries(hyperparameters as Knobs).map(([name, knob]) => ({
       name,
       ...boundsOf(knob),

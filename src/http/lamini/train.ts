@@ -13,7 +13,8 @@ import { integrationsOf } from './schemas/integrations.ts'
 import { dataOf } from './train-data.ts'
 import { argsOf } from './train-notes.ts'
 import { tokensOnWire, totalsOnWire } from './schemas/row-tokens.ts'
-import { TrainOrDryRun, TrainQuery, TrainRequest } from './schemas/train.ts'
+import { TrainOrDryRun } from './schemas/train-answers.ts'
+import { TrainQuery, TrainRequest } from './schemas/train.ts'
 
 const mebibyte = 1024 * 1024
 

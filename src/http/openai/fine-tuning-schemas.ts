@@ -69,7 +69,16 @@ export const FineTuningJob = named(
       .describe('The state of the job; docs/openai.md compares the states with those of /v1'),
     hyperparameters: ResolvedHyperparameters.describe('The arguments of the training'),
     method: ShownMethod.describe('The method of training'),
-    training_file: z.string().describe('The file of rows that are trained on'),
+    training_file: z.string().describe('The file of rows that are trained on, the first one of several'),
+    datasets: z
+      .array(
+        z.object({
+          dataset_id: z.string().describe('The data set'),
+          weight: z.number().describe('Its share of the visits, beside the weights of the others'),
+        }),
+      )
+      .optional()
+      .describe('All data sets of a job that POST /v1/train has given several'),
     validation_file: z.string().nullable().describe('The file of held-out rows; null without one'),
     display_name: z.string().describe('A name for people: pip@2, or "products, run 2" without a suffix'),
     result_files: z.array(z.string()).describe('The steps as CSV, once the job has ended'),

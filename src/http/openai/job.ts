@@ -88,6 +88,7 @@ function withoutSteps(ctx: Ctx, job: TrainingJob) {
     hyperparameters: resolvedHyperparameters(spec, entry),
     method: shownMethod(spec, entry),
     training_file: job.datasetId,
+    ...(spec.sources && { datasets: spec.sources.map(({ datasetId, weight }) => ({ dataset_id: datasetId, weight })) }),
     validation_file: fileOfKey(spec.evaluationKey),
     error: job.status === 'FAILED' ? errorOf(job) : null,
     user_provided_suffix: job.customModelName,

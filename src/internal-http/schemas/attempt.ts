@@ -112,7 +112,8 @@ export const StepsRequest = z.object({
             z.string().regex(/^[A-Za-z0-9_/]{1,100}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/),
             z.number().nullable(),
           )
-          .refine((named) => Object.keys(named).length <= 64, 'must have at most 64 names')
+          // Ten graders have three each, 16 data sets two.
+          .refine((named) => Object.keys(named).length <= 96, 'must have at most 96 names')
           .optional()
           .transform((named) => named && measuredSeries(named))
           .describe(
@@ -122,6 +123,18 @@ export const StepsRequest = z.object({
     )
     .max(1000),
 })
+
+const EvaluatedSample = z
+  .object({
+    output_text: writtenText(1_000_000).optional(),
+    output_tools: z.array(z.unknown()).optional(),
+    finish_reason: z.enum(['stop', 'length', 'tool_calls']),
+  })
+  .transform(({ output_text: text, output_tools: tools, ...sample }) => ({
+    ...sample,
+    ...(text !== undefined && { output_text: text }),
+    ...(tools && { output_tools: tools }),
+  }))
 
 export const EvaluationRequest = z.object({
   split: DataSplit,
@@ -136,6 +149,12 @@ export const EvaluationRequest = z.object({
         .optional()
         .describe('Whether each model finds the better answer of a pair likelier; absent for a row that is no pair'),
       item: z.record(z.string(), z.unknown()).optional().describe('Of a prompt: what its graders read'),
+      samples: z
+        .object({ tuned: EvaluatedSample, base: EvaluatedSample })
+        .optional()
+        .describe(
+          'Of a prompt: what graders read of both answers beside their text. output_text stands where function calls are a part of that text',
+        ),
     }),
   ),
 })

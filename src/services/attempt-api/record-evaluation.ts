@@ -5,8 +5,9 @@ import { fencedWrite } from './fenced-write.ts'
 
 type EvaluationInput = {
   split: DataSplit
-  results: (Omit<EvaluationRow, 'split' | 'prefersChosen' | 'item'> & {
+  results: (Omit<EvaluationRow, 'split' | 'prefersChosen' | 'item' | 'samples'> & {
     item?: EvaluationRow['item'] | undefined
+    samples?: EvaluationRow['samples'] | undefined
     prefers_chosen?: EvaluationRow['prefersChosen'] | undefined
   })[]
 }
@@ -28,10 +29,11 @@ export async function recordEvaluation({
       throw new ServiceError('conflict', 'This job has no committed model to evaluate. Commit the model first.')
     await tx.artifacts.replaceEvaluation(
       model.id,
-      results.map(({ prefers_chosen: prefersChosen, item, ...row }) => ({
+      results.map(({ prefers_chosen: prefersChosen, item, samples, ...row }) => ({
         ...row,
         split,
         ...(item && { item }),
+        ...(samples && { samples }),
         ...(prefersChosen && { prefersChosen }),
       })),
     )

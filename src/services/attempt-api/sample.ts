@@ -34,17 +34,20 @@ const mayPass = (error: unknown) =>
 
 /** Finds the policy and how its job samples. The attempt counts as heard. */
 async function open(pod: PodCtx, policyStep: number): Promise<{ policy: PolicyToSample; baseModel: string }> {
-  const { accountId, baseModel, hyperparameters, files, jobId } = await fencedWrite(pod, async (tx, attempt) => {
-    const { spec, ...job } = await tx.trainingJobs.get(attempt.jobId)
-    const { hyperparameters = {} } = spec.method ?? {}
-    if (hyperparameters['rollouts'] !== 'server')
-      throw new ServiceError('conflict', 'Model servers sample nothing for this job: its rollouts are not "server".')
-    const policy = await tx.artifacts.policyOf(attempt.jobId, policyStep)
-    if (!policy)
-      throw new ServiceError('conflict', `Commit the policy of step ${policyStep} before its answers are sampled.`)
-    await tx.attempts.update({ jobId: attempt.jobId, number: attempt.number }, {})
-    return { ...job, hyperparameters, files: policy.files, jobId: attempt.jobId }
-  })
+  const { accountId, baseModel, hyperparameters, grammar, files, jobId } = await fencedWrite(
+    pod,
+    async (tx, attempt) => {
+      const { spec, ...job } = await tx.trainingJobs.get(attempt.jobId)
+      const { hyperparameters = {}, task } = spec.method ?? {}
+      if (hyperparameters['rollouts'] !== 'server')
+        throw new ServiceError('conflict', 'Model servers sample nothing for this job: its rollouts are not "server".')
+      const policy = await tx.artifacts.policyOf(attempt.jobId, policyStep)
+      if (!policy)
+        throw new ServiceError('conflict', `Commit the policy of step ${policyStep} before its answers are sampled.`)
+      await tx.attempts.update({ jobId: attempt.jobId, number: attempt.number }, {})
+      return { ...job, hyperparameters, grammar: task?.grammar ?? null, files: policy.files, jobId: attempt.jobId }
+    },
+  )
   const entry = pod.deps.catalogue.find(baseModel)
   if (!entry) throw new ServiceError('conflict', `The model ${baseModel} is not served any more.`)
   const name = policyName(jobId, policyStep)
@@ -52,7 +55,11 @@ async function open(pod: PodCtx, policyStep: number): Promise<{ policy: PolicyTo
     name,
     files: async () => (await fileLinks(pod, files)).map(({ size: sizeBytes, ...file }) => ({ ...file, sizeBytes })),
   }
-  const sampling = { temperature: Number(hyperparameters['temperature']), topP: Number(hyperparameters['top_p']) }
+  const sampling = {
+    temperature: Number(hyperparameters['temperature']),
+    topP: Number(hyperparameters['top_p']),
+    grammar,
+  }
   const draw: PolicyToSample['draw'] = (wanted) =>
     pod.deps.inference.sample({ baseModel: entry, adapter, accountId, ...sampling, ...wanted })
   return { policy: { policy: name, accountId, draw }, baseModel }

@@ -1,3 +1,4 @@
+import type { ProgramsOfAccount } from '../../grading/python/sandbox.ts'
 import { samplesAtGraders } from '../attempt-api/grade.ts'
 import { maxSamplesAtGraders } from '../attempt-api/grading-work.ts'
 import { maxSessions } from '../console/sign-in.ts'
@@ -10,8 +11,8 @@ type Quota = {
   title: string
   limit: number
   used: number
-  /** What happens to a request that finds no room: it is refused, or the oldest entry goes. */
-  whenFull: 'refuses' | 'drops_oldest'
+  /** What happens to a request that finds no room: it is refused, waits, or the oldest entry goes. */
+  whenFull: 'refuses' | 'waits' | 'drops_oldest'
 }
 
 /** The quotas of the account, and what is used of each. */
@@ -30,9 +31,10 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
       database.consoleSessions.count(accountId),
       database.storedResponses.keptOf(accountId),
     ])
-  const [rolloutBytes, judged] = await Promise.all([
+  const [rolloutBytes, judged, programs] = await Promise.all([
     database.artifacts.rolloutBytes(accountId),
     limits.judgeTokens.usedBy(accountId),
+    deps.grading.python.programsOf(accountId),
   ])
   const { maxWaitingBatchItems, maxOpenEvaluations, maxWaitingEvaluationAnswers } = settings
   return [
@@ -59,6 +61,7 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
       maxSamplesAtGraders,
       samplesAtGraders(accountId),
     ),
+    ...(programs ? [ofPrograms(programs)] : []),
     refusing('rollout_bytes', 'Storage of rollouts of reinforcement jobs', settings.maxRolloutBytes, rolloutBytes),
     refusing('judge_tokens', 'Tokens of judges of reinforcement jobs, a day', limits.judgeTokens.perDay, judged.used),
     refusing('rows_under_one_id', 'Rows stored under one id, where most are', settings.maxStoredRows, fullestId),
@@ -78,4 +81,11 @@ const refusing = (name: string, title: string, limit: number, used: number): Quo
 const dropping = (name: string, title: string, limit: number, used: number): Quota => ({
   ...{ name, title, limit, used },
   whenFull: 'drops_oldest',
+})
+
+const ofPrograms = ({ limit, used, where }: ProgramsOfAccount): Quota => ({
+  name: 'python_graders',
+  title: where === 'pods' ? 'Pods of Python graders' : 'Python graders that run at once, in this api process',
+  ...{ limit, used },
+  whenFull: 'waits',
 })

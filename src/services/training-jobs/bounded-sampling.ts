@@ -24,10 +24,8 @@ export function notesOnAnswers({ hyperparameters }: TrainingMethod): TrainingNot
 export function requireBoundedSampling(
   { hyperparameters, given }: TrainingMethod,
   { batch_size: batch, gradient_accumulation_steps: accumulation }: TrainingArgs,
-  { entry, sets }: { entry: CatalogueEntry; sets: readonly unknown[] | undefined },
+  entry: CatalogueEntry,
 ): void {
-  if (sets && sets.length > 1)
-    throw invalidInput('datasets', 'A training by reinforcement takes one data set. Put the prompts into one.')
   const answers = batch * accumulation * samplesPerPrompt(hyperparameters)
   if (answers > mostAnswers)
     throw invalidInput(

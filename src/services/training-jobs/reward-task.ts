@@ -1,10 +1,12 @@
 // Checks what a reinforcement job rewards its answers by, before the job is accepted.
+import type { CatalogueEntry } from '../../domain/catalogue.ts'
+import type { DataSource } from '../../domain/data-sources.ts'
 import { rewardOf, type FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import { templatesOf } from '../../domain/item-grader.ts'
 import { readSchemas } from '../../domain/answer-schema/read-schemas.ts'
 import { referencesIn } from '../../domain/item-template.ts'
 import { schemaOfFormat, type ResponseFormat } from '../../domain/response-format.ts'
-import { itemNeedsOf, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
+import { itemNeedsOf, type ItemNeed, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
 import type { TrainingMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
@@ -23,13 +25,14 @@ export async function resolveTask(
   ctx: Ctx,
   { grader, response_format: format }: Partial<SentTask>,
   { max_completion_tokens: maxTokens, rollouts }: TrainingMethod['hyperparameters'],
+  { name: model, engine }: CatalogueEntry,
 ): Promise<RewardTask> {
   if (!grader) throw invalidInput(`${field}.grader`, 'A reinforcement job needs a grader.')
   const form = format ? await formOf(ctx, format, Number(maxTokens)) : null
-  if (form && rollouts === 'server')
+  if (form && rollouts === 'server' && engine === 'vllm')
     throw invalidInput(
       `${field}.response_format`,
-      'Model servers sample free text for a training. Use rollouts "inline" with this response_format.',
+      `${model} is served by vLLM, which does not tell the log-probabilities of tokens under a form. Use rollouts "inline" with this response_format.`,
     )
   return { grader: await pinGrader(ctx, grader), ...form }
 }
@@ -79,14 +82,26 @@ async function pinGrader(ctx: Ctx, grader: FineTuningGrader): Promise<FineTuning
   return { ...grader, graders: Object.fromEntries(names.map((name, at) => [name, pinned[at] as (typeof pinned)[0]])) }
 }
 
-/** @throws ServiceError invalid_input for a part of an item that a grader reads and one of the first rows lacks */
-export async function checkFirstRows({ deps, accountId }: Ctx, task: RewardTask, key: string): Promise<void> {
+/** @throws ServiceError invalid_input for a part of an item that a grader reads and one of the first rows of a data set lacks */
+export async function checkFirstRows(
+  ctx: Ctx,
+  task: RewardTask,
+  { uploadKey, sources }: { uploadKey: string; sources?: readonly DataSource[] },
+): Promise<void> {
   const needs = itemNeedsOf(task)
   if (needs.length === 0) return
+  const sets = sources?.map(({ dataKey, datasetId }) => ({ key: dataKey, name: `"${datasetId}"` }))
+  for (const { key, name } of sets ?? [{ key: uploadKey, name: 'the data' }]) {
+    const bad = await firstRowWithout(ctx, needs, key)
+    if (!bad?.error) continue
+    const { line, error } = bad
+    throw invalidInput(`${field}.grader`, `Line ${line} of ${name}: ${error.field}: ${error.reason}.`)
+  }
+}
+
+async function firstRowWithout({ deps, accountId }: Ctx, needs: readonly ItemNeed[], key: string) {
   const wanted = { accountId, key, columns: null, method: 'reinforcement' as const, needs, offset: 0, limit: firstRows }
   const read = await deps.datasets.lines(wanted, new AbortController().signal)
   const names = new Set(needs.map(({ name }) => name))
-  const bad = read?.rows.find(({ error }) => error && names.has(error.field))
-  if (bad?.error)
-    throw invalidInput(`${field}.grader`, `Line ${bad.line} of the data: ${bad.error.field}: ${bad.error.reason}.`)
+  return read?.rows.find(({ error }) => error && names.has(error.field))
 }

@@ -1,5 +1,5 @@
 // Scores of a reinforcement job's evaluation, by the grader that rewarded its answers.
-import { textParts } from '../../domain/eval-run.ts'
+import { textParts, type EvalSample } from '../../domain/eval-run.ts'
 import type { Scores } from '../../domain/grader.ts'
 import { rewardOfTask, type RewardTask } from '../../domain/reward-task.ts'
 import type { EvaluationRow } from '../../domain/training-job.ts'
@@ -23,6 +23,11 @@ export async function scoreByReward(
   return { tuned: await scoresOf(scoring, task, rows, 'tuned'), base: await scoresOf(scoring, task, rows, 'base') }
 }
 
+function sampleOf({ samples, ...row }: EvaluationRow, side: keyof Sides): EvalSample {
+  const { output_text: text = row[side], ...parts } = samples?.[side] ?? {}
+  return { ...textParts(text), ...parts }
+}
+
 async function scoresOf(
   scoring: RewardScoring,
   task: RewardTask,
@@ -30,7 +35,7 @@ async function scoresOf(
   side: keyof Sides,
 ): Promise<Scores[]> {
   const reward = rewardOfTask(task)
-  const items = rows.map((row) => ({ item: row.item ?? {}, sample: textParts(row[side]) }))
+  const items = rows.map((row) => ({ item: row.item ?? {}, sample: sampleOf(row, side) }))
   const scores: Scores[] = []
   for (let start = 0; start < items.length; start += piece) {
     const { signal } = new AbortController()

@@ -78,7 +78,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   await requireFit(ctx, fitting, upload.sources ? upload.sources.map(uploadOf) : [upload])
   const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
   const resolved = { ...asked, notes: [...asked.notes, ...left] }
-  if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, upload.uploadKey)
+  if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, upload)
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, { upload, resolved }, acceptance)
   const { datasetId } = acceptance
@@ -97,9 +97,9 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const { method: asked, finetuneArgs, recommendedArgs } = resolveMethod(input, entry)
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
-  if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, { entry, sets: input.sets })
+  if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, entry)
   resolveSharding({ args: args.args, method: asked }, args.givenArgs)
-  const method = await withTask(ctx, asked, input.method)
+  const method = await withTask(ctx, asked, { sent: input.method, entry })
   const told = [
     ...(input.notes ?? []),
     ...notes,
@@ -113,10 +113,10 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
 async function withTask(
   ctx: Ctx,
   method: TrainingMethod | null,
-  sent: MethodRequest | null | undefined,
+  { sent, entry }: { sent: MethodRequest | null | undefined; entry: CatalogueEntry },
 ): Promise<TrainingMethod | null> {
   if (method?.type !== 'reinforcement') return method
-  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}, method.hyperparameters) }
+  return { ...method, task: await resolveTask(ctx, sent?.reinforcement ?? {}, method.hyperparameters, entry) }
 }
 
 type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
@@ -137,7 +137,8 @@ const fittingOf = (
 async function checkRowsOfRequest(ctx: Ctx, input: SubmitTrainingJobInput, method: TrainingMethod | null) {
   if (!method?.task || !input.rows) return
   const { storedCollection, version } = await findReferenced(ctx, input)
-  if (storedCollection === null && version === null) await checkFirstRows(ctx, method.task, input.rows.key)
+  if (storedCollection === null && version === null)
+    await checkFirstRows(ctx, method.task, { uploadKey: input.rows.key })
 }
 
 /** A location names its upload without a query: the acceptance then looks for the row, unless rows are read before it. */

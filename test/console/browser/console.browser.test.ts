@@ -78,6 +78,21 @@ suite('the console', { timeout: patienceMs }, async () => {
     await page.getByRole('status').getByText('2 rows, ').waitFor()
   })
 
+  test('data sets are mixed by weights, whose shares are shown, and are asked for together', async () => {
+    await api.upload('other', learnedRows)
+    await page.getByLabel('Upload a file, or drop it here').setInputFiles(rowsFile(learnedRows))
+    await page.getByText('Every row can be read').waitFor()
+    await page.getByLabel('Mix with another data set').selectOption('other')
+    await page.getByLabel('Weight of other').fill('3')
+    const row = page.getByRole('table', { name: 'Data sets of the job' }).getByRole('row').filter({ hasText: 'other' })
+    await row.getByText('75 %').waitFor()
+    await page.getByRole('status').getByText('24 rows, ').waitFor()
+    await page.getByLabel('Weight of other').fill('0')
+    await page.getByText('Write a number above 0 as the weight of other').waitFor()
+    await page.getByRole('button', { name: 'Leave out other' }).click()
+    await page.getByRole('status').getByText('12 rows, ').waitFor()
+  })
+
   test('the mended file is trained on with the arguments of the form', async () => {
     await page.getByLabel('Upload a file, or drop it here').setInputFiles(rowsFile(learnedRows))
     await page.getByText('Every row can be read').waitFor()

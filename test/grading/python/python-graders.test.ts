@@ -34,7 +34,8 @@ function fake(answer: (sample: string, before: readonly string[]) => Answer | Pr
     ended++
     return done
   }
-  return { opened, ended: () => ended, graders: createPythonGraders({ sandbox: { use } }) }
+  const programsOf: Sandbox['programsOf'] = () => Promise.resolve({ limit: 2, used: 0, where: 'process' })
+  return { opened, ended: () => ended, graders: createPythonGraders({ sandbox: { use, programsOf } }) }
 }
 
 test('a process that ends costs the sample that it began with, and no other', async () => {

@@ -20,6 +20,18 @@ test('a score is what the program returns for the sample and its item', { skip }
   assert.deepEqual(await scoresOf(source, samples), [{ score: 1 }, { score: 0 }])
 })
 
+test('the programs of an account that run are told, beside their bound', { skip }, async () => {
+  const running = graders()
+  const told = () => running.programsOf('account')
+  const samples = Array.from({ length: 3 }, () => gradingRequest({}, {}))
+  const source = 'import time\ndef grade(sample, item):\n  time.sleep(0.3)\n  return 1'
+  const scored = running.score('account', { grader: { source }, samples }, new AbortController().signal)
+  await until('the program runs', async () => (await told())?.used === 1)
+  assert.deepEqual(await running.programsOf('other'), { limit: 2, used: 0, where: 'process' })
+  await scored
+  assert.deepEqual(await told(), { limit: 2, used: 0, where: 'process' })
+})
+
 test('a program that cannot be loaded is refused at its place, with its fault', { skip }, async () => {
   const path = 'grader.graders.short'
   const refused = (source: string) => graders().check('account', [{ grader: { source }, path }])

@@ -72,6 +72,27 @@ suite('jobs of reinforcement', () => {
     assert.equal(status, 404)
   })
 
+  test('take several data sets, each with what the graders read', async () => {
+    const api = await openAccount()
+    const keep = (dataset_id: string, data: readonly object[]) =>
+      api.post('/v1/local-data', { upload_base_path: 's3', dataset_id, data })
+    await keep('a', rows)
+    await keep('b', [...rows.slice(0, 4), { prompt: 'Who?' }])
+    await keep('c', rows.slice(0, 8))
+    const listed = (...names: string[]) => ({
+      ...{ data: undefined, method: method(right, { n_epochs: 1, batch_size: 4 }) },
+      datasets: names.map((dataset_id) => ({ dataset_id })),
+    })
+    const { detail, errors } = await refused(api, '/v1/train', listed('a', 'b'))
+    assert.equal(detail, 'Line 5 of "b": item.answer: is missing; the grader "right" reads it.')
+    assert.equal(errors?.[0]?.path, 'method.reinforcement.grader')
+    const { detail: dry } = await refused(api, '/v1/train?dry_run=true', listed('a', 'b'))
+    assert.match(dry, /b, line 5: item\.answer: is missing; the grader "right" reads it/)
+    const asked = { model_name: connection().baseModel, ...listed('a', 'c') }
+    const { steps, samples } = await api.post<Estimate>('/v1/train?dry_run=true', asked)
+    assert.deepEqual([steps, samples], [6, 192])
+  })
+
   test('a preview shows each prompt as tokens, and nothing that is learned', async () => {
     const api = await openAccount()
     const { rows: shown, totals } = await api.post<Preview>('/v1/train?preview=true', {

@@ -221,3 +221,26 @@ test('the grader of a reinforcement job scores both answers to its prompts, once
   const other = await scoresOf({ ...model, modelName: 'n' }, { rows: read, graders: null, task })
   assert.deepEqual([other.tuned, asked, kept.length], [tuned, 4, 2])
 })
+
+test('the grader of a reinforcement job reads the calls and the end of an answer, as while training', async () => {
+  const called = { ...{ type: 'string_check', name: 'called', operation: 'like' }, reference: 'weather' }
+  const ended = { ...{ type: 'string_check', name: 'ended', operation: 'eq' }, reference: 'length' }
+  const said = { ...{ type: 'string_check', name: 'said', operation: 'eq' }, reference: 'Hm.' }
+  const graders = {
+    called: { ...called, input: '{{sample.output_tools}}' },
+    ended: { ...ended, input: '{{sample.finish_reason}}' },
+    said: { ...said, input: '{{sample.output_text}}' },
+  }
+  const task = { grader: FineTuningGrader.parse({ type: 'multi', graders, calculate_output: 'called + ended + said' }) }
+  const tools = [{ id: 'call_0', type: 'function', function: { name: 'weather', arguments: '{}' } }]
+  const samples = {
+    tuned: { finish_reason: 'tool_calls', output_text: 'Hm.', output_tools: tools },
+    base: { finish_reason: 'length' },
+  }
+  const row: EvaluationRow = { split: 'held_out', input: 'Rain?', expected: '', tuned: 'Hm.<tool_call>', base: 'Hm.' }
+  const scoresOf = createEvaluationScores({ ...others, grading: createGrading() })
+  const model = { accountId: 'a', modelName: 'm', artifactId: 'b' }
+  const { tuned, base } = await scoresOf(model, { rows: [{ ...row, item: {}, samples }], graders: null, task })
+  assert.deepEqual(tuned[0], { called: 1, ended: 0, said: 1, reward: 2 })
+  assert.deepEqual(base[0], { called: 0, ended: 1, said: 1, reward: 2 })
+})

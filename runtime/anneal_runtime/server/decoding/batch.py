@@ -38,12 +38,8 @@ class RowFailed(Exception):
 
 
 class RunningBatch:
-    def __init__(
-        self, forward: Forward, grammars: Grammars, vocabulary: Vocabulary, *, scores_restricted: bool = False
-    ) -> None:
-        """`scores_restricted`: log-probabilities are those under the grammars. All rows then have extras."""
+    def __init__(self, forward: Forward, grammars: Grammars, vocabulary: Vocabulary) -> None:
         self._forward, self._grammars, self._vocabulary = forward, grammars, vocabulary
-        self._scores_restricted = scores_restricted
         self.rows: list[Row] = []
         self._cache = forward.new_cache()
         # The rest of a step that is not done, and what has failed in it.
@@ -160,15 +156,18 @@ class RunningBatch:
         finite = torch.isfinite(logits.amax(dim=-1))
         extended = [index for index, row in enumerate(rows) if row.extras is not None]
         # As they are before penalties and grammars: a copy, unless no row has either.
-        stay = self._scores_restricted or (len(extended) == len(rows) and not any(row.changes_logits for row in rows))
-        plain = logits if stay or not extended else logits[torch.tensor(extended, device=logits.device)]
+        stay = len(extended) == len(rows) and not any(row.changes_logits and not row.scores_restricted for row in rows)
+        scored = logits if stay or not extended else logits[torch.tensor(extended, device=logits.device)]
         if extended:
             change_logits(logits, rows)
         for _ in self._grammars.restrict(logits, rows):
             yield []
         tokens = next_tokens(logits, rows)
         if extended:
-            _score([rows[index] for index in extended], plain, [tokens[index] for index in extended])
+            for place, index in enumerate(extended):
+                if rows[index].scores_restricted and not stay:
+                    scored[place] = logits[index]
+            _score([rows[index] for index in extended], scored, [tokens[index] for index in extended])
         for row, token, is_finite in zip(rows, tokens, finite.tolist(), strict=True):
             try:
                 row.accept(token if is_finite else -1, self._vocabulary, forces=monotonic() < until)

@@ -25,6 +25,8 @@ class Extras:
     include_stop: bool = False
     # Log-probabilities are those of the distribution at the row's temperature, from which its tokens are drawn.
     at_temperature: bool = False
+    # Log-probabilities are those after penalties and grammars.
+    restricted: bool = False
 
     @property
     def scores_prompt(self) -> bool:
@@ -38,8 +40,8 @@ class Extras:
 
 @dataclass(frozen=True)
 class Score:
-    """A token with its log-probability, before penalties and grammars, and the likeliest tokens, best first. Before the
-    temperature, too, unless the row asks for it.
+    """A token with its log-probability, and the likeliest tokens, best first: before penalties, grammars and the
+    temperature, unless the row asks for what they leave.
     """
 
     token: int

@@ -108,6 +108,10 @@ class Row:
         return self.matcher is not None or (self.extras is not None and self.extras.changes_logits)
 
     @property
+    def scores_restricted(self) -> bool:
+        return self.extras is not None and self.extras.restricted
+
+    @property
     def read_length(self) -> int:
         """About how many tokens are read before the first one is sampled."""
         return len(self.prompt) + (0 if self.request.grammar is None else FORCED_TOKENS)

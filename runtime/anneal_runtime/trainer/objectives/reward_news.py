@@ -51,7 +51,7 @@ def _held_out_falls(window: Window, memory: dict[str, Any]) -> str | None:
     if best is None or valid >= best["valid"]:
         memory["best"], memory["below_best"] = {"valid": valid, "reward": reward, "step": window.step}, 0
         return None
-    error = STANDARD_ERRORS * window.held_out["reward_std"] / math.sqrt(max(window.held_out["answers"], 1))
+    error = STANDARD_ERRORS * window.held_out["reward_error"]
     is_below = valid < best["valid"] - max(error, 1e-6) and reward > best["reward"]
     memory["below_best"] = memory["below_best"] + 1 if is_below else 0
     if memory["below_best"] < 2:

@@ -6,10 +6,12 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from anneal_runtime.trainer.failures import GraderAway, GraderFailed
 from anneal_runtime.trainer.rollouts.record import Line, Split
+from anneal_runtime.trainer.rollouts.waiting import pulsing, wait
 from anneal_runtime.trainer.training_args import Note
 
 LARGEST_CALL = 256
@@ -45,7 +47,7 @@ class Grading:
         while waiting := [key for key in asked if key not in found]:
             before = len(found)
             for chunk in _chunks([asked[key] for key in waiting]):
-                answer = self.api.grade(step, split, chunk)
+                answer = pulsing(partial(self.api.grade, step, split, chunk), pulse)
                 found |= {(each["row"], each["index"]): each for each in answer["graded"]}
                 self._tell(answer["waiting_for"])
                 pulse()
@@ -128,10 +130,3 @@ def _chunks(samples: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         size += length
     if chunk:
         yield chunk
-
-
-def wait(seconds: float, pulse: Callable[[], None]) -> None:
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, 0.2))
-        pulse()

@@ -18,7 +18,7 @@ from anneal_runtime.trainer.rollouts.record import Record
 from anneal_runtime.trainer.rollouts.sample import Sampler
 from anneal_runtime.trainer.rollouts.serve import ServedSampler, Servers
 from anneal_runtime.trainer.training_args import Note
-from anneal_runtime.trainer.training_data import TrainingData
+from anneal_runtime.trainer.training_data import HeldOutRows, TrainingData
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -64,7 +64,7 @@ class RolloutPlan:
             note=note,
             ranks=ranks,
         )
-        return Sampling(plan, collector, self.graders, None if held_out is None else held_out.used)
+        return Sampling(plan, collector, self.graders, held_out)
 
     def _sampler(
         self, plan: Plan, base: LoadedModel, model: PeftModel, form: AnswerForm | None, note: Note
@@ -78,16 +78,18 @@ class RolloutPlan:
 
 @dataclass(frozen=True)
 class Sampling:
-    """`used` are the places of held-out prompts; None without any."""
+    """`data` are the held-out prompts; None without any."""
 
     plan: Plan
     collector: Collector
     graders: list[str]
-    used: list[int] | None
+    data: HeldOutRows | None
 
     def objective(self, start: StartingModel | None) -> SampledReinforcement:
         return SampledReinforcement(self.plan.method, start, self.collector, self.graders)
 
     def held_out(self, step: Callable[[], int]) -> HeldOutRewards | None:
         """`step` says how many updates are done."""
-        return None if self.used is None else HeldOutRewards(self.collector, self.used, step)
+        if self.data is None:
+            return None
+        return HeldOutRewards(self.collector, self.data.used, self.data.parts, step)

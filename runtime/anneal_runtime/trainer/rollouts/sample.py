@@ -22,8 +22,8 @@ from anneal_runtime.server.decoding.rows import (
     SamplingParams,
     Vocabulary,
 )
-from anneal_runtime.tokenization import text_of
-from anneal_runtime.tool_text import Message, read_calls
+from anneal_runtime.tokenization import parts_of_answer
+from anneal_runtime.tool_text import Message, finish_reason
 from anneal_runtime.trainer.answer_form import AnswerForm
 from anneal_runtime.trainer.failures import DataError, Diverged
 from anneal_runtime.trainer.rollouts.policy import Policy
@@ -93,7 +93,7 @@ class Sampler:
         self._seed, self._temperature, self._max_tokens = seed, temperature, max_tokens
         # The logits are divided by the temperature before the decoder sees them, so that its scores are those of the
         # distribution that it draws from.
-        self._params = SamplingParams(max_tokens, 1.0, top_p, None, (), Extras(logprobs=0))
+        self._params = SamplingParams(max_tokens, 1.0, top_p, None, (), Extras(logprobs=0, restricted=True))
         # The most rows that have been found to fit.
         self._limit = sys.maxsize
 
@@ -123,7 +123,7 @@ class Sampler:
         # Longest last, and taken from the end: later rows then join a batch that is already as wide as they are.
         waiting = sorted(rows, key=lambda row: (len(row.prompt), -row.index))
         most, forward = self._most_rows(asked), _SharedPrompts(self._policy.forward, self._temperature)
-        batch = RunningBatch(forward, grammars, self._vocabulary, scores_restricted=True)  # type: ignore[arg-type]
+        batch = RunningBatch(forward, grammars, self._vocabulary)  # type: ignore[arg-type]
         while waiting or batch.rows:
             free = most - len(batch.rows)
             if waiting and (free >= max(most // SHARE_THAT_JOINS, 1)):
@@ -166,12 +166,8 @@ def sampled_of(
     reason: str,
 ) -> Sampled:
     """`said` is `tokens` without the one that ended the answer."""
-    text, calls = text_of(tokenizer, said), list[Message]()
-    if asked.has_tools:
-        whole = tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-        spoken, calls = read_calls(tokenizer, str(whole))
-        text = spoken if calls else text
-    return Sampled(tokens, logps, text, calls or None, "tool_calls" if calls and reason == "stop" else reason)
+    text, calls = parts_of_answer(tokenizer, said, has_tools=asked.has_tools)
+    return Sampled(tokens, logps, text, calls or None, finish_reason(reason, calls))
 
 
 def _ignore(_result: Any) -> None:

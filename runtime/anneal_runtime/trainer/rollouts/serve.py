@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,9 +18,10 @@ from anneal_runtime.model_source import LoadedModel, context_length, end_tokens
 from anneal_runtime.trainer.adapter import CANNOT_WRITE, Origin, save_adapter, trainable
 from anneal_runtime.trainer.artifacts import publish
 from anneal_runtime.trainer.failures import Diverged, SamplerAway
-from anneal_runtime.trainer.rollouts.grade import FIRST_PAUSE_S, LONGEST_PAUSE_S, wait
+from anneal_runtime.trainer.rollouts.grade import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from anneal_runtime.trainer.rollouts.record import Split
 from anneal_runtime.trainer.rollouts.sample import Asked, Place, Sampled, sampled_of
+from anneal_runtime.trainer.rollouts.waiting import pulsing, wait
 from anneal_runtime.trainer.training_args import Note
 
 if TYPE_CHECKING:
@@ -100,7 +102,8 @@ class ServedSampler:
         while waiting := [each for each in asked if each.place not in found]:
             chunk = waiting[: self._at_once]
             place = chunk[0].place
-            answer = self.servers.sample(policy_step(place.split, place.step), self._prompts(chunk))
+            asking = partial(self.servers.sample, policy_step(place.split, place.step), self._prompts(chunk))
+            answer = pulsing(asking, pulse)
             by_place = {(each.place.row, each.place.index): each for each in chunk}
             for each in answer["sampled"]:
                 own = by_place[each["row"], each["index"]]

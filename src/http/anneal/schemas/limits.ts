@@ -8,8 +8,10 @@ const Quota = z.object({
   used: z.number().describe('What the account has now'),
   left: z.number().describe('limit less used, at least 0'),
   when_full: z
-    .enum(['refuses', 'drops_oldest'])
-    .describe('refuses: a request beyond it gets 409 or 429; drops_oldest: the oldest entry makes room'),
+    .enum(['refuses', 'waits', 'drops_oldest'])
+    .describe(
+      'refuses: a request beyond it gets 409 or 429; waits: what is beyond it waits for its turn; drops_oldest: the oldest entry makes room',
+    ),
 })
 
 export const Limits = named(

@@ -69,7 +69,10 @@ async function openPods({ idleMs = 300_000, total = 8 } = {}) {
     return runLoop(loop, { log, signal: stopping.signal })
   })
   const gradersOf = ({ sampleMs = 60_000 } = {}) =>
-    createPythonGraders({ sandbox: createPodSandbox({ pods: database.graderPods, tokenOf }), sampleMs })
+    createPythonGraders({
+      sandbox: createPodSandbox({ pods: database.graderPods, tokenOf, podsOfAccount: 2 }),
+      sampleMs,
+    })
   after(async () => {
     stopping.abort()
     await Promise.all(loops)
