@@ -107,7 +107,7 @@ export type SignIn = {
   /** Null where the console does not sign people in. */
   login: (Login & { enter(entering: Entering): Promise<EnteredPerson> }) | null
   /** What programs that sign people in have to know. Nothing of it is secret. */
-  shown: { issuer: string; clientId: string | null; audience: string; scopes: string }
+  shown: { issuer: string; clientId: string | null; cliClientId: string | null; audience: string; scopes: string }
 }
 
 /** `idToken` and `asked` are what the end of a login has given. */
