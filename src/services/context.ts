@@ -133,6 +133,8 @@ export type Ctx = {
   origin: Origin
   sessionId?: string
   person?: Person
+  /** The key has the scope admin, so it may see the people of the account. */
+  isAdmin?: true
 }
 
 /**

@@ -17,7 +17,8 @@ export async function visit(start: string, fields: Record<string, string>): Prom
     const location = response.headers.get('location')
     const form = location === null ? formOf(text) : null
     if (location === null && !form) return { url, text }
-    body = form && new URLSearchParams(form.inputs.map(([name, value]) => [name, fields[name] ?? value]))
+    body =
+      form && new URLSearchParams(form.inputs.map(([name, value]) => [name, fields[name] ?? value] as [string, string]))
     url = new URL(location ?? form?.action ?? '', url).href
   }
   throw new Error(`${start} leads to more than ${maxPages} pages`)
