@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { CommandError } from '../command-error.ts'
 import { clientConfig } from './client-config.ts'
-import { openProvider, reasonOf, type Granted } from './identity-provider.ts'
+import { reasonOf, type Granted, type openProvider } from './identity-provider.ts'
 
 const timeoutMs = 10 * 60_000
 const callbackPath = '/callback'
