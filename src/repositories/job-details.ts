@@ -56,7 +56,7 @@ export type JobDetails = Pick<
   }
 
 /** The key with which the job was submitted; that of a person stands for the person. Without a name once the key is removed. */
-export type Sender = { keyId: string; name: string | null; person: Person | null }
+type Sender = { keyId: string; name: string | null; person: Person | null }
 
 export type JobLabels = NameParts & Pick<TrainingJob, 'accountId' | 'baseModel'> & { accountName: string }
 

@@ -14,7 +14,7 @@ const unansweredPauseMs = 500
 export type Address = { apiUrl: string } & ({ apiKey: string } | { person: Person })
 
 /** Somebody who signed in. `token` gives another one than that which the service refused. */
-export type Person = { account: string | null; token: (refused?: string) => Promise<string> }
+type Person = { account: string | null; token: (refused?: string) => Promise<string> }
 
 const methods = { get: 'GET', post: 'POST', put: 'PUT', delete: 'DELETE' } as const satisfies Record<Method, string>
 
