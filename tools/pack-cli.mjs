@@ -1,6 +1,6 @@
 // Packs the command line alone:   npm run pack:cli
 // The package holds the files of src/cli that remote commands use, as JavaScript, and needs no other package: those of the
-// Model Context Protocol are bundled into the one file that imports them. It goes to .cache/packages, and its path is printed last.
+// Model Context Protocol and of OpenID Connect are bundled into the two files that import them. It goes to .cache/packages, and its path is printed last.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -19,8 +19,8 @@ import { pathToFileURL } from 'node:url'
 import { root } from './paths.mjs'
 
 const entry = 'src/cli.ts'
-/** The only file that imports packages. */
-const bundled = 'src/cli/mcp/sdk.ts'
+/** The only files that import packages. */
+const bundled = ['src/cli/mcp/sdk.ts', 'src/cli/remote/oidc-sdk.ts']
 const target = join(root, '.cache/packages')
 
 /** Files that are another one in the package, where no repository is. */
@@ -59,13 +59,15 @@ async function writeFiles(to) {
     engines: { node: '>=22.12' },
   }
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(about, null, 2)}\n`)
-  const { code, licences } = await bundle(bundled)
-  for (const [path, text] of new Map([...reachable(entry), [bundled, code]])) {
+  const bundles = []
+  for (const path of bundled) bundles.push([path, await bundle(path)])
+  const codes = bundles.map(([path, { code }]) => [path, code])
+  for (const [path, text] of new Map([...reachable(entry), ...codes])) {
     const file = join(to, javaScript(path))
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, path === entry ? `#!/usr/bin/env node\n${text}` : text)
   }
-  writeFileSync(join(to, 'LICENSES-OF-BUNDLED-PACKAGES.txt'), licences)
+  writeFileSync(join(to, 'LICENSES-OF-BUNDLED-PACKAGES.txt'), bundles.map(([, { licences }]) => licences).join('\n\n'))
   const skill = 'docs/skills/anneal/SKILL.md'
   mkdirSync(join(to, dirname(skill)), { recursive: true })
   copyFileSync(join(root, skill), join(to, skill))
@@ -79,13 +81,13 @@ function reachable(first) {
   const texts = new Map()
   const waiting = [first]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (texts.has(path) || path === bundled) continue
+    if (texts.has(path) || bundled.includes(path)) continue
     const source = replaced[path] ?? readFileSync(join(root, path), 'utf8')
     const text = path.endsWith('.ts') ? stripTypeScriptTypes(source) : source
     for (const specifier of importsOf(text)) {
       if (specifier.startsWith('node:')) continue
       if (!specifier.startsWith('.'))
-        throw new Error(`${path} imports the package ${specifier}, which only ${bundled} may do`)
+        throw new Error(`${path} imports the package ${specifier}, which only ${bundled.join(' and ')} may do`)
       waiting.push(join(dirname(path), specifier))
     }
     texts.set(

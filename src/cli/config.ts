@@ -1,6 +1,6 @@
 import { defineVerb, type Command } from './command.ts'
 import { exitCodes } from './command-error.ts'
-import { readProfiles, writeProfiles } from './remote/profiles.ts'
+import { changeProfiles, forgetProfile, readProfiles } from './remote/profiles.ts'
 import { table } from './remote/table.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -20,23 +20,18 @@ export const command: Command = {
   use: defineVerb({
     says: 'later commands use this profile',
     takes: { NAME: '' },
-    async run([name = '']) {
-      writeProfiles({ current: name, profiles: profilesWith(name).profiles })
-    },
+    run: ([name = '']) =>
+      changeProfiles(({ profiles }) => {
+        if (!Object.hasOwn(profiles, name)) throw new UsageError('Name one of the profiles.')
+        return [{ current: name, profiles }, undefined]
+      }),
   }),
   remove: defineVerb({
     says: 'forgets the profile and its key',
     takes: { NAME: '' },
     async run([name = '']) {
-      const { current, profiles } = profilesWith(name)
-      const { [name]: _removed, ...others } = profiles
-      writeProfiles({ current: current === name ? null : current, profiles: others })
+      if (!Object.hasOwn(readProfiles().profiles, name)) throw new UsageError('Name one of the profiles.')
+      await forgetProfile(name)
     },
   }),
-}
-
-function profilesWith(name: string) {
-  const known = readProfiles()
-  if (!Object.hasOwn(known.profiles, name)) throw new UsageError('Name one of the profiles.')
-  return known
 }

@@ -7,6 +7,10 @@ export const remoteCommands: Record<string, ListedCommand> = {
     summary: 'Keeps the address and the key of a service for later commands.',
     load: () => import('./login.ts'),
   },
+  logout: {
+    summary: 'Forgets the key or the sign-in of a service, and ends the sign-in at the identity provider.',
+    load: () => import('./logout.ts'),
+  },
   config: { summary: 'Lists, chooses and removes the services of anneal login.', load: () => import('./config.ts') },
   train: { summary: 'Uploads a file and fine-tunes a model on it.', load: () => import('./train.ts') },
   jobs: { summary: 'Lists training jobs, newest first.', load: () => import('./jobs.ts') },

@@ -16,6 +16,15 @@ export function readClientConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** The admin port, and the operator's token or a key with the scope admin. */
     adminUrl: environment['ANNEAL_ADMIN_URL'],
     adminToken: environment['ANNEAL_ADMIN_TOKEN'] || undefined,
+    /** The program with its arguments that opens an address; null where nobody would see a browser. */
+    browser: browserOf(environment),
     profilesPath: join(environment['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'anneal/profiles.json'),
   }
+}
+
+function browserOf({ BROWSER: chosen, DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION }: NodeJS.ProcessEnv): string[] | null {
+  if (chosen) return [chosen]
+  if (process.platform === 'darwin') return SSH_CONNECTION ? null : ['open']
+  if (process.platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler']
+  return DISPLAY || WAYLAND_DISPLAY ? ['xdg-open'] : null
 }

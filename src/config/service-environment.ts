@@ -110,10 +110,12 @@ export const ServiceEnvironment = z.object({
   ANNEAL_OIDC_ISSUER: z.url({ protocol: /^https?$/ }).optional(),
   /** Bearer tokens for these are taken, with commas between; those for the client when absent. */
   ANNEAL_OIDC_AUDIENCE: z.string().min(1).optional(),
-  /** As the console and `anneal login --sso` are known to the provider. A public client has no secret. */
+  /** As the console is known to the provider, and `anneal login --sso`, too, if it has no secret. */
   ANNEAL_OIDC_CLIENT_ID: z.string().min(1).optional(),
   ANNEAL_OIDC_CLIENT_SECRET: z.string().min(1).optional(),
-  /** The console asks the provider for these scopes. Some providers name groups only for a scope such as groups. */
+  /** As `anneal login --sso` is known to the provider: a public client. */
+  ANNEAL_OIDC_CLI_CLIENT_ID: z.string().min(1).optional(),
+  /** The console and `anneal login --sso` ask the provider for these scopes. Some providers name groups only for a scope such as groups. */
   ANNEAL_OIDC_SCOPES: z
     .string()
     .regex(/\bopenid\b/)

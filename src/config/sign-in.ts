@@ -14,12 +14,16 @@ type Env = Pick<
 export function readSignInConfig(env: Env): SignInSettings | null {
   const { ANNEAL_OIDC_ISSUER: issuer, ANNEAL_OIDC_CLIENT_ID: clientId, ANNEAL_OIDC_AUDIENCE: audience } = env
   if (issuer === undefined) {
-    const others = ['CLIENT_ID', 'CLIENT_SECRET', 'AUDIENCE', 'ROLES', 'ROLES_FILE'] as const
+    const others = ['CLIENT_ID', 'CLIENT_SECRET', 'CLI_CLIENT_ID', 'AUDIENCE', 'ROLES', 'ROLES_FILE'] as const
     const alone = others.find((name) => env[`ANNEAL_OIDC_${name}`] !== undefined)
     if (alone) throw new Error(`ANNEAL_OIDC_${alone} needs ANNEAL_OIDC_ISSUER.`)
     return null
   }
-  const audiences = audience === undefined ? listed(clientId ?? '') : listed(audience)
+  // A client with a secret is no client for a program of people, who would have to know the secret.
+  const isPublic = clientId !== undefined && env.ANNEAL_OIDC_CLIENT_SECRET === undefined
+  const cliClientId = env.ANNEAL_OIDC_CLI_CLIENT_ID ?? (isPublic ? clientId : null)
+  const clients = new Set([clientId ?? [], env.ANNEAL_OIDC_CLI_CLIENT_ID ?? []].flat())
+  const audiences = audience === undefined ? [...clients] : listed(audience)
   if (audiences.length === 0)
     throw new Error('ANNEAL_OIDC_ISSUER needs ANNEAL_OIDC_CLIENT_ID, ANNEAL_OIDC_AUDIENCE or both.')
   const grants = readGrants(env)
@@ -33,7 +37,7 @@ export function readSignInConfig(env: Env): SignInSettings | null {
       groupsClaim: env.ANNEAL_OIDC_GROUPS_CLAIM,
       scopes: env.ANNEAL_OIDC_SCOPES,
     },
-    ...{ clientId: clientId ?? null, clientSecret: env.ANNEAL_OIDC_CLIENT_SECRET },
+    ...{ clientId: clientId ?? null, clientSecret: env.ANNEAL_OIDC_CLIENT_SECRET, cliClientId },
   }
 }
 

@@ -2,6 +2,7 @@
 import type { DataSource, PreparedSource } from '../domain/data-sources.ts'
 import type { NameParts } from '../domain/display-name.ts'
 import type { MethodName } from '../domain/method-table.ts'
+import type { Person } from '../domain/person.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
 import type { PastJob } from '../domain/training-estimate.ts'
 import type { RowCounts } from '../domain/row-tokens.ts'
@@ -51,7 +52,11 @@ export type JobDetails = Pick<
     estimatedTokens: number | null
     newestAttempt: NewestAttempt | null
     lastStep: MetricRow | null
+    sender: Sender
   }
+
+/** The key with which the job was submitted; that of a person stands for the person. Without a name once the key is removed. */
+type Sender = { keyId: string; name: string | null; person: Person | null }
 
 export type JobLabels = NameParts & Pick<TrainingJob, 'accountId' | 'baseModel'> & { accountName: string }
 
@@ -155,10 +160,13 @@ const describeJobs: Statement = {
       (select claimed_at from attempts where job_id = j.id and claimed_at is not null order by number limit 1) as "startedAt",
       (select coalesce(sum(extract(epoch from coalesce(ended_at, now()) - claimed_at)), 0)::float8 from attempts
         where job_id = j.id and claimed_at is not null) as "trainingSeconds",
+      json_build_object('keyId', j.api_key_id, 'name', k.name, 'person', case when k.person_subject is not null
+        then json_build_object('subject', k.person_subject, 'mail', k.person_mail) end) as sender,
       a.number as "newestNumber", a.mode as "newestMode", a.phase as "newestPhase", a.cause as "newestCause",
       a.created_at as "newestCreatedAt", a.claimed_at as "newestClaimedAt", a.ended_at as "newestEndedAt",
       (select ${metricOf('s')} from training_steps s where s.job_id = j.id order by s.step desc limit 1) as "lastStep"
     from training_jobs j join dataset_versions v on v.id = j.dataset_version_id
+      left join api_keys k on k.id = j.api_key_id
       left join attempts a on a.job_id = j.id and a.number = j.current_attempt
     where j.id = any($2::int[]) and j.account_id = $1::uuid`,
 }

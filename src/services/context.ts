@@ -107,7 +107,7 @@ export type SignIn = {
   /** Null where the console does not sign people in. */
   login: (Login & { enter(entering: Entering): Promise<EnteredPerson> }) | null
   /** What programs that sign people in have to know. Nothing of it is secret. */
-  shown: { issuer: string; clientId: string | null; audience: string; scopes: string }
+  shown: { issuer: string; clientId: string | null; cliClientId: string | null; audience: string; scopes: string }
 }
 
 /** `idToken` and `asked` are what the end of a login has given. */
@@ -133,6 +133,8 @@ export type Ctx = {
   origin: Origin
   sessionId?: string
   person?: Person
+  /** The key has the scope admin, so it may see the people of the account. */
+  isAdmin?: true
 }
 
 /**

@@ -18,7 +18,9 @@ export type SignInSettings = {
   /** Null where the console does not sign people in. */
   clientId: string | null
   clientSecret: string | undefined
-  /** The console asks the provider for these, with spaces between. */
+  /** Null where the command line does not sign people in. */
+  cliClientId: string | null
+  /** The console and the command line ask the provider for these, with spaces between. */
   scopes: string
   /** The claim with the groups of a person; with dots for a nested one. */
   groupsClaim: string
@@ -71,6 +73,9 @@ export function createSignIn(settings: SignInSettings, { database, log }: { data
             },
           },
 
-    shown: { issuer: settings.issuer.href, clientId, audience: settings.audiences[0] ?? '', scopes },
+    shown: {
+      ...{ issuer: settings.issuer.href, clientId, cliClientId: settings.cliClientId },
+      ...{ audience: settings.audiences[0] ?? '', scopes },
+    },
   }
 }

@@ -23,7 +23,7 @@ const grants = readRoleGrants([
 ])
 const settings = {
   ...{ issuer: new URL(provider.url), audiences: [audience], groupsClaim: 'groups', grants },
-  ...{ clientId: null, clientSecret: undefined, scopes: 'openid' },
+  ...{ clientId: null, clientSecret: undefined, cliClientId: null, scopes: 'openid' },
 }
 
 /** Accounts, the keys of people, and the audit trail, in memory. */

@@ -323,6 +323,7 @@ export const jobDetails = (changes: Partial<JobDetails> = {}): JobDetails => ({
   modelGpus: 0,
   attemptCount: 1,
   trainingSeconds: 0,
+  sender: { keyId: 'key-of-ann', name: 'Ann Lee', person: { subject: 'ann', mail: 'ann@example.com' } },
   startedAt: null,
   trainRows: null,
   checkedRows: null,

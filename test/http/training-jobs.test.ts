@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { accountId, jobDetails, startPublic, trainingJob } from './support.ts'
+import { accountId, jobDetails, liveKey, startPublic, trainingJob } from './support.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
 import { openStatuses } from '../../src/domain/training-job-status.ts'
 import type { TrackerRequest } from '../../src/domain/tracker.ts'
@@ -73,6 +73,7 @@ test('a single job has the documented fields, its history as JSON text', async (
       defaulted: ['train_on'],
     },
     gpu_config: { gpus: 2, nodes: 1 },
+    sent_by: { key_id: 'key-of-ann', name: 'Ann Lee', person: { subject: 'ann', mail: 'ann@example.com' } },
     created_at: '2026-11-20T10:00:00.123000',
     started_at: '2026-11-20T10:00:05.000000',
     finished_at: null,
@@ -104,6 +105,18 @@ test('a single job has the documented fields, its history as JSON text', async (
     metadata: { team: 'a' },
     integrations: [{ type: 'mlflow', tracking_uri: tracker.trackingUri, experiment: 'bot', run_name: null }],
   })
+})
+
+test('only an admin of the account sees who a person is at the identity provider', async () => {
+  const edge = await startPublic({
+    database: {
+      accounts: { findLiveApiKey: () => liveKey().then((key) => ({ ...key, scopes: ['read'] })) },
+      trainingJobs: { find },
+      trainingSteps: { since: () => Promise.resolve({ attempt: 1, keptStep: 0, steps: [] }) },
+    },
+  })
+  const { json } = await edge.call('GET', '/v1/train/jobs/7')
+  assert.deepEqual(json.sent_by, { key_id: 'key-of-ann', name: 'Ann Lee', person: null })
 })
 
 test('a job has its cost so far where the operator has set prices', async () => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 
 export const clientId = 'anneal'
+export const cliClientId = 'anneal-cli'
 
 type Options = {
   /** The addresses of the console that signs in. */
@@ -16,6 +17,8 @@ type Options = {
   /** Providers differ in it. */
   groupsAre?: 'at userinfo' | 'in the token'
 }
+
+const grantTypes = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code']
 
 export async function startProvider({ site, groups, idTokenSeconds = 3600, groupsAre = 'at userinfo' }: Options) {
   const sockets = createServer().listen(0, '127.0.0.1')
@@ -30,7 +33,15 @@ export async function startProvider({ site, groups, idTokenSeconds = 3600, group
         redirect_uris: [`${site}/v1/console/callback`],
         post_logout_redirect_uris: [`${site}/console/`],
         response_types: ['code'],
-        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+        grant_types: grantTypes,
+      },
+      {
+        client_id: cliClientId,
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback'],
+        response_types: ['code'],
+        grant_types: grantTypes,
       },
     ],
     scopes: ['openid', 'profile', 'email', 'groups', 'offline_access'],
@@ -45,6 +56,7 @@ export async function startProvider({ site, groups, idTokenSeconds = 3600, group
     features: {
       deviceFlow: { enabled: true },
       rpInitiatedLogout: { enabled: true },
+      revocation: { enabled: true },
     },
     conformIdTokenClaims: groupsAre === 'at userinfo',
     ttl: { IdToken: idTokenSeconds, AccessToken: 3600, Interaction: 600, Session: 86_400, Grant: 86_400 },

@@ -36,6 +36,7 @@ export function JobFacts({ job }: { job: Job }) {
     ['GPUs', gpus === 0 ? 'none: on the processor' : `${gpus} on ${nodes} node(s)`],
     ['Model', job.model_name ? <ModelLink id={job.model_name} name={job.display_name} /> : 'not saved yet'],
     ...(job.model_name ? [['Id of the model', <code>{job.model_name}</code>] as const] : []),
+    ['Sent by', <span title={job.sent_by.person?.subject}>{job.sent_by.name ?? job.sent_by.key_id}</span>],
     ['Resumes', `${job.resume_count} of at most ${job.resume_limit}`],
     ...job.integrations.map(({ tracking_uri }) => ['MLflow', tracking_uri] as const),
     ...Object.entries(job.metadata),

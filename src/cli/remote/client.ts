@@ -11,7 +11,10 @@ const cancelTimeoutMs = 5_000
 const maxUnanswered = 10
 const unansweredPauseMs = 500
 
-export type Address = { apiUrl: string; apiKey: string }
+export type Address = { apiUrl: string } & ({ apiKey: string } | { person: Person })
+
+/** Somebody who signed in. `token` gives another one than that which the service refused. */
+type Person = { account: string | null; token: (refused?: string) => Promise<string> }
 
 const methods = { get: 'GET', post: 'POST', put: 'PUT', delete: 'DELETE' } as const satisfies Record<Method, string>
 
@@ -33,7 +36,7 @@ export type Client = { [M in Method]: Call<M> } & {
 
 /** @param onWarning gets the sentence of the service about a request that it carried out */
 export function createClient(
-  { apiUrl, apiKey }: Address,
+  { apiUrl, ...shown }: Address,
   signal: AbortSignal,
   onWarning: (sentence: string) => void = () => undefined,
 ): Client {
@@ -100,13 +103,16 @@ export function createClient(
   ): Promise<Response> {
     const { body } = request
     const path = addressOf(route, request)
-    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json', ...more }
+    const person = 'person' in shown ? shown.person : null
+    let bearer = 'person' in shown ? await shown.person.token() : shown.apiKey
+    const chosen = person?.account ? { 'X-Anneal-Account': person.account } : {}
+    let wasRenewed = false
     let unanswered = 0
     for (const deadline = performance.now() + coldModelTimeoutMs; ;) {
       const response = await fetch(apiUrl + path, {
         method: methods[method],
         signal: until,
-        headers,
+        headers: { Authorization: `Bearer ${bearer}`, 'Content-Type': 'application/json', ...chosen, ...more },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }).catch(unlessAborted(until))
       if (!response) {
@@ -121,6 +127,11 @@ export function createClient(
         if (warning !== null) onWarning(inWordsOfCommands(warning))
         return response
       }
+      if (person && !wasRenewed && (await isOfToken(response))) {
+        wasRenewed = true
+        bearer = await person.token(bearer)
+        continue
+      }
       const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (Number.isNaN(retryAfterSeconds) || performance.now() > deadline)
         throw await refusal(methods[method], route, response)
@@ -129,6 +140,10 @@ export function createClient(
     }
   }
 }
+
+/** The role of somebody may be too low as well, which no new token changes. */
+const isOfToken = async (response: Response) =>
+  response.status === 401 && /token of the identity provider/.test(await response.clone().text())
 
 const emptyBody = () => new ReadableStream<Uint8Array>({ start: (controller) => controller.close() })
 

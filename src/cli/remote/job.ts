@@ -81,6 +81,8 @@ export function describeJob(job: Job): string {
     ['status', job.status + (job.status_reason === null ? '' : ` (${job.status_reason})`)],
     ['message', job.status_message],
     ['accepted', `${job.start_time} UTC`],
+    // Services of earlier releases do not say it.
+    ['sent by', job.sent_by?.name ?? job.sent_by?.key_id],
     ['data set', job.datasets?.map(dataSetText).join(', ') ?? job.dataset.display_name],
     ['left out', job.skipped_rows ? `${job.skipped_rows} bad ${job.skipped_rows === 1 ? 'row' : 'rows'}` : null],
     ['progress', last && `step ${last.step}, loss ${last.loss.toFixed(4)}, ${Math.round(last.remaining_time)} s left`],

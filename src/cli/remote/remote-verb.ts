@@ -9,6 +9,7 @@ import { UsageError } from '../usage-error.ts'
 import { createClient, type Address, type Client } from './client.ts'
 import { clientConfig } from './client-config.ts'
 import { isOutput, printAs, type Output } from './output.ts'
+import { personToken } from './person-token.ts'
 import { findProfile } from './profiles.ts'
 
 const adminOptions = {
@@ -106,9 +107,15 @@ function findService(home: string | undefined, profile: string | undefined): Add
     return { apiUrl: url.replace(/\/+$/, ''), apiKey }
   }
   const chosen = home === undefined ? findProfile(profile) : null
-  if (chosen) return { apiUrl: chosen.url, apiKey: chosen.apiKey }
+  if (chosen) return addressOfProfile(chosen)
   const connection = runningService(home, 'ANNEAL_URL and ANNEAL_API_KEY')
   return { apiUrl: connection.apiUrl, apiKey: (home === undefined ? apiKey : undefined) ?? connection.apiKey }
+}
+
+function addressOfProfile({ name, profile }: NonNullable<ReturnType<typeof findProfile>>): Address {
+  if ('apiKey' in profile) return { apiUrl: profile.url, apiKey: profile.apiKey }
+  const token = (refused?: string) => personToken(name, refused)
+  return { apiUrl: profile.url, person: { account: profile.signedIn.account, token } }
 }
 
 function findAdmin(home: string | undefined): Address {

@@ -38,7 +38,10 @@ export const consoleRoutes = [
       const shown = deps.signIn?.shown
       return {
         provider: shown
-          ? { issuer: shown.issuer, client_id: shown.clientId, audience: shown.audience, scopes: shown.scopes }
+          ? {
+              ...{ issuer: shown.issuer, client_id: shown.clientId, cli_client_id: shown.cliClientId },
+              ...{ audience: shown.audience, scopes: shown.scopes },
+            }
           : null,
       }
     },

@@ -62,6 +62,7 @@ export function createKeyCaller(
       ...{ deps, accountId: key.accountId, apiKeyId: key.id, origin: call.origin },
       ...(sessionId !== undefined && { sessionId }),
       ...(key.person && { person: key.person }),
+      ...(key.scopes.includes('admin') && { isAdmin: true }),
     }
   }
 }

@@ -46,6 +46,7 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
       defaulted: defaultedHyperparameters(job.method),
     },
     gpu_config: { gpus, nodes },
+    sent_by: senderOnWire(ctx, job.sender),
     created_at: wireTime(job.createdAt),
     started_at: timeOrNull(job.startedAt),
     finished_at: timeOrNull(job.finishedAt),
@@ -75,6 +76,13 @@ function resourceOf(ctx: Ctx, job: DescribedJob) {
     integrations: (job.trackers ?? []).map(shownIntegration),
   }
 }
+
+/** Only an admin of the account sees who a person is at the identity provider. */
+const senderOnWire = ({ isAdmin }: Ctx, { keyId, name, person }: DescribedJob['sender']) => ({
+  key_id: keyId,
+  name,
+  person: isAdmin ? person : null,
+})
 
 const countsOnWire = ({ withoutEnd, isWhole, ...counts }: RowCounts) => ({
   ...counts,

@@ -50,7 +50,7 @@ export async function getJob({
   input: { jobId: number }
 }): Promise<JobRecord> {
   const job = await findJob(admin, jobId)
-  const ctx: Ctx = { ...admin, accountId: job.accountId }
+  const ctx: Ctx = { ...admin, accountId: job.accountId, isAdmin: true }
   const [row, described, { attempts }, events] = await Promise.all([
     findTrainingJob(ctx, jobId),
     describeTrainingJobs({ ctx, input: { jobIds: [jobId] } }),

@@ -80,9 +80,11 @@ export const SignInAnswer = named(
         client_id: z
           .string()
           .nullable()
-          .describe(
-            'As which the console and the command line are known there; null where people cannot sign in with them',
-          ),
+          .describe('As which the console is known there; null where people cannot sign in to it'),
+        cli_client_id: z
+          .string()
+          .nullable()
+          .describe('As which the command line is known there, without a secret; null where it signs nobody in'),
         audience: z.string().describe('For what a bearer token must be meant'),
         scopes: z.string().describe('The scopes to ask the provider for, with spaces between'),
       })

@@ -156,6 +156,19 @@ const resource = {
       'What the attempts cost until now, by the prices that are set now; absent where the operator has set no prices',
     ),
   links: Links,
+  sent_by: z
+    .object({
+      key_id: z.string(),
+      name: z
+        .string()
+        .nullable()
+        .describe('The name of the key; of a person, the name and the mail address. Null once the key is removed'),
+      person: z
+        .object({ subject: z.string(), mail: z.string().nullable() })
+        .nullable()
+        .describe('Who signed in with the identity provider. Only admins of the account see it; null for a key'),
+    })
+    .describe('Who submitted the job'),
   metadata: z.record(z.string(), z.string()).describe('The pairs of the request'),
   integrations: z.array(ShownIntegration).describe('The trackers of the job, without their credentials'),
 }
