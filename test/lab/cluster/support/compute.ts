@@ -68,6 +68,7 @@ export function openCompute(
     namespace: namespace.name,
     templates: shellTemplates,
     gpuResource: 'nvidia.com/gpu',
+    instance: 'blue',
     callsPerSecond: 200,
     callBurst: 200,
     imageTimeoutMs: 600_000,
