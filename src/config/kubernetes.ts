@@ -14,6 +14,11 @@ const PriorityClasses = z
 const KubernetesEnvironment = z.object({
   /** Runs live here; the worker may live elsewhere. */
   ANNEAL_KUBERNETES_NAMESPACE: z.string().min(1).default('anneal-runs'),
+  /** The name of this installation, in the label app.kubernetes.io/instance of its runs. */
+  ANNEAL_KUBERNETES_INSTANCE: z
+    .string()
+    .regex(/^[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/, 'must be the value of a label')
+    .default('anneal'),
   /** A file with the platform's settings for the pods of each program. docs/architecture.md has an example. */
   ANNEAL_POD_TEMPLATES: z.string().min(1),
   /** Nodes offer their GPUs under this name. */
@@ -46,6 +51,7 @@ export function readKubernetesConfig(environment: NodeJS.ProcessEnv = process.en
   return {
     namespace: env.ANNEAL_KUBERNETES_NAMESPACE,
     templatesText: readFileSync(env.ANNEAL_POD_TEMPLATES, 'utf8'),
+    instance: env.ANNEAL_KUBERNETES_INSTANCE,
     gpuResource: env.ANNEAL_GPU_RESOURCE,
     queue: queue === undefined ? null : { queue, ...(priorityClasses && { priorityClasses }) },
     slots: env.ANNEAL_SLOTS ?? null,

@@ -4,6 +4,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { suite, test } from 'node:test'
+import { loadYaml } from '@kubernetes/client-node'
+import { parsePodTemplates } from '../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { references, rendered } from '../../tools/chart.ts'
 import { root } from '../../tools/paths.mjs'
 import { helmPath } from '../lab/cluster/build-helm.mjs'
@@ -104,6 +106,67 @@ suite('values', { skip }, () => {
     assert.notEqual(pods(), pods('--set', 'config.LOG_LEVEL=debug'))
     assert.equal(pods(), pods('--set', 'monitoring.enabled=false'))
   })
+})
+
+test('a platform that chooses users does so for api, worker, and the pods of runs', { skip }, () => {
+  const manifests = template('anneal', 'openshift')
+  for (const { name, spec } of podSpecs(manifests)) assert.equal(spec.securityContext?.['runAsUser'], undefined, name)
+  const file = manifests.map(({ data }) => data?.['pod-templates.yaml']).find((text) => text !== undefined) ?? ''
+  const templates = parsePodTemplates(loadYaml(file))
+  for (const program of ['trainer', 'model-server', 'python-grader'] as const)
+    assert.match(JSON.stringify(templates[program]), /"runAsUser":null/, program)
+})
+
+suite('containers', { skip }, () => {
+  const containersOf = (manifests: Manifest[]) =>
+    podSpecs(manifests).flatMap(({ name, spec }) =>
+      [...(spec.initContainers ?? []), ...spec.containers].map((container) => ({ pod: name, ...container })),
+    )
+  const settings = template(
+    'anneal',
+    'production',
+    '--set-json',
+    'worker.extraEnv=[{"name":"PGSSLROOT","value":"/ca"}]',
+  )
+
+  test('get the user who changes the schema only where they migrate', () => {
+    const having = containersOf(settings).filter((each) => JSON.stringify(each).includes('anneal-migrate'))
+    assert.deepEqual(new Set(having.map(({ name }) => name)), new Set(['migrate']))
+    assert.equal(having.length, 3)
+  })
+
+  test('of the worker and the bootstrap get the same extra environment, those that migrate and register too', () => {
+    const having = containersOf(settings).filter((each) => JSON.stringify(each).includes('PGSSLROOT'))
+    assert.deepEqual(having.map(({ name }) => name).toSorted(), [
+      'bootstrap',
+      'migrate',
+      'migrate',
+      'register',
+      'worker',
+    ])
+  })
+
+  test('of api and worker get a token for the STS, and may reach it', () => {
+    const sts = 'store.webIdentity={"enabled":true,"stsEndpoint":"https://minio.example.com:9443"}'
+    const keyless = template('anneal', 'production', '--set-json', sts)
+    const having = containersOf(keyless).filter((each) => JSON.stringify(each).includes('/etc/anneal/web-identity'))
+    assert.deepEqual(having.map(({ name }) => name).toSorted(), ['api', 'worker'])
+    const policy = keyless.find(({ metadata }) => metadata.name === 'to-store-credentials')
+    assert.deepEqual(policy?.spec['egress'], [{ ports: [{ port: 9443 }] }])
+  })
+})
+
+test('a changed pod of the bootstrap is another Job, because the template of a Job cannot change', { skip }, () => {
+  const nameOf = (...more: string[]) =>
+    template('anneal', 'production', ...more).find(({ kind }) => kind === 'Job')?.metadata.name
+  const changes = [
+    'image.tag=0.2.0',
+    'commonLabels.team=ml',
+    'worker.nodeSelector.pool=cpu',
+    'migrate.resources.limits.cpu=1',
+  ]
+  const names = [nameOf(), ...changes.map((change) => nameOf('--set', change))]
+  assert.equal(new Set(names).size, changes.length + 1)
 })
 
 const podSpecsWithMetadata = (manifests: Manifest[]) =>

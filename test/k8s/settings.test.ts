@@ -109,7 +109,7 @@ for (const overlay of overlays) {
       for (const program of ['trainer', 'model-server'] as const)
         for (const model of [undefined, ...Object.keys(templates.models)]) {
           const named = { ...run, ...(model !== undefined && { model }) }
-          const pods = { templates, gpuResource }
+          const pods = { templates, gpuResource, instance: 'anneal' }
           const pod = program === 'trainer' ? trainerTemplate(named, pods) : modelServerTemplate(named, pods)
           const spec = pod.spec as unknown as PodSpec
           assert.deepEqual(violations(spec), [], `${program} of ${model}`)
@@ -119,7 +119,7 @@ for (const overlay of overlays) {
           assert.match(main.image, /:[\w.-]+$/)
         }
       const ofGrader = { name: 'python-grader-1', accountId: 'a', imageTag: newestTag, tokenSha256: 'x', idleMs: 1 }
-      const grader = graderPodManifest(ofGrader, templates)?.spec as unknown as PodSpec
+      const grader = graderPodManifest(ofGrader, { templates, instance: 'anneal' })?.spec as unknown as PodSpec
       assert.deepEqual(violations(grader), [], 'no image for the newest packages, or a pod that is not restricted')
     })
   })

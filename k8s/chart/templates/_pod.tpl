@@ -17,8 +17,8 @@ capabilities:
 {{- end }}
 
 {{/*
-A container that runs one command and ends. Arguments: root, name, command, settings (whether it gets all of them, not the
-database alone), extraEnv
+A container that runs one command and ends. It gets the settings and the extras of its part: files of certificates, variables
+of a password command. Arguments: root, name, command, values (of the part)
 */}}
 {{- define "anneal.once" -}}
 - name: {{ .name }}
@@ -27,21 +27,16 @@ database alone), extraEnv
   imagePullPolicy: {{ . }}
   {{- end }}
   args: {{ toJson (prepend .command "src/cli.ts") }}
-  {{- if .settings }}
   envFrom:
-    - configMapRef:
-        name: {{ include "anneal.fullname" .root }}-config
+    {{- include "anneal.settingsFrom" . | nindent 4 }}
+    {{- if eq .name "migrate" }}
+    # The user who may change the schema. No other container gets this Secret, which may be absent.
     - secretRef:
-        name: {{ include "anneal.secretName" .root }}
-  {{- else }}
+        name: {{ .root.Values.secrets.migrateName }}
+        optional: true
+    {{- end }}
+  {{- with .values.extraEnv }}
   env:
-    - name: DATABASE_URL
-      valueFrom:
-        secretKeyRef:
-          name: {{ include "anneal.secretName" .root }}
-          key: DATABASE_URL
-  {{- end }}
-  {{- with .extraEnv }}
     {{- toYaml . | nindent 4 }}
   {{- end }}
   resources:
@@ -51,10 +46,24 @@ database alone), extraEnv
   volumeMounts:
     - name: tmp
       mountPath: /tmp
+    {{- with .values.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end }}
 
-{{/* Fields that api and worker share. Arguments: root, values (of the part), name */}}
-{{- define "anneal.placement" -}}
+{{/* Where a container of a part takes its settings from. Arguments: root, values (of the part) */}}
+{{- define "anneal.settingsFrom" -}}
+- configMapRef:
+    name: {{ include "anneal.fullname" .root }}-config
+- secretRef:
+    name: {{ include "anneal.secretName" .root }}
+{{- with .values.extraEnvFrom }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Where pods may run. Arguments: root, values (of the part) */}}
+{{- define "anneal.scheduling" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -70,6 +79,11 @@ imagePullSecrets:
 {{ $field }}: {{ . }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* Fields that api and worker share. Arguments: root, values (of the part), name */}}
+{{- define "anneal.placement" -}}
+{{- include "anneal.scheduling" . }}
 {{- if .values.topologySpreadConstraints }}
 topologySpreadConstraints:
   {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
@@ -114,13 +128,7 @@ image: {{ include "anneal.serviceImage" .root }}
 imagePullPolicy: {{ . }}
 {{- end }}
 envFrom:
-  - configMapRef:
-      name: {{ include "anneal.fullname" .root }}-config
-  - secretRef:
-      name: {{ include "anneal.secretName" .root }}
-  {{- with .values.extraEnvFrom }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "anneal.settingsFrom" . | nindent 2 }}
 resources:
   {{- toYaml .values.resources | nindent 2 }}
 securityContext:
@@ -132,6 +140,11 @@ securityContext:
 {{- if .root.Values.catalogue }}
 - name: catalogue
   mountPath: /etc/anneal/catalogue
+  readOnly: true
+{{- end }}
+{{- if .root.Values.store.webIdentity.enabled }}
+- name: web-identity
+  mountPath: /etc/anneal/web-identity
   readOnly: true
 {{- end }}
 {{- with .values.extraVolumeMounts }}
@@ -147,6 +160,18 @@ securityContext:
 - name: catalogue
   configMap:
     name: {{ include "anneal.fullname" .root }}-catalogue
+{{- end }}
+{{- with .root.Values.store.webIdentity }}
+{{- if .enabled }}
+# A token of the pod's ServiceAccount for the STS. The kubelet renews it.
+- name: web-identity
+  projected:
+    sources:
+      - serviceAccountToken:
+          path: token
+          audience: {{ .audience }}
+          expirationSeconds: {{ .expirationSeconds | int }}
+{{- end }}
 {{- end }}
 {{- with .values.extraVolumes }}
 {{ toYaml . }}

@@ -4,6 +4,7 @@
 {{- $trial := .Values.trial.enabled -}}
 {{- $settings := dict
   "ANNEAL_COMPUTE" "kubernetes"
+  "ANNEAL_KUBERNETES_INSTANCE" .Release.Name
   "ANNEAL_KUBERNETES_NAMESPACE" (include "anneal.runsNamespace" .)
   "ANNEAL_POD_TEMPLATES" "/etc/anneal/templates/pod-templates.yaml"
   "ANNEAL_INTERNAL_URL" (printf "http://%s-internal.%s.svc.%s:8081" $name .Release.Namespace .Values.clusterDomain)
@@ -20,6 +21,10 @@
 -}}
 {{- if $value }}{{- $_ := set $settings $key $value }}{{- end }}
 {{- end -}}
+{{- with .Values.store.webIdentity }}{{- if .enabled }}
+{{- $_ := set $settings "AWS_WEB_IDENTITY_TOKEN_FILE" "/etc/anneal/web-identity/token" }}
+{{- range $key, $value := dict "AWS_ROLE_ARN" .roleArn "AWS_ENDPOINT_URL_STS" .stsEndpoint }}{{- if $value }}{{- $_ := set $settings $key $value }}{{- end }}{{- end }}
+{{- end }}{{- end -}}
 {{- if .Values.catalogue }}{{- $_ := set $settings "ANNEAL_CATALOGUE" "/etc/anneal/catalogue/models.json" }}{{- end -}}
 {{- with .Values.slots }}{{- $_ := set $settings "ANNEAL_SLOTS" (include "anneal.text" .) }}{{- end -}}
 {{- if .Values.kueue.enabled }}
@@ -49,9 +54,15 @@
 {{- end -}}
 {{- $_ := set $spec "containers" (prepend $others $main) -}}
 {{- with $.Values.imagePullSecrets }}{{- if not $spec.imagePullSecrets }}{{- $_ := set $spec "imagePullSecrets" . }}{{- end }}{{- end -}}
-{{- if $.Values.leaveUserToPlatform }}{{- $_ := set $spec "securityContext" (merge ($spec.securityContext | default dict) (dict "runAsUser" nil "runAsGroup" nil "fsGroup" nil)) }}{{- end -}}
 {{- $_ := set $template "spec" $spec -}}
 {{- $_ := set $templates $program $template -}}
+{{- end -}}
+{{- /* null removes a field of Anneal's own pods. */ -}}
+{{- if $.Values.leaveUserToPlatform }}
+{{- range $program := list "trainer" "model-server" "python-grader" -}}
+{{- $left := dict "spec" (dict "securityContext" (dict "runAsUser" nil "runAsGroup" nil "fsGroup" nil)) -}}
+{{- $_ := set $templates $program (mergeOverwrite $left (index $templates $program | default dict)) -}}
+{{- end }}
 {{- end -}}
 {{- toYaml $templates }}
 {{- end }}

@@ -17,6 +17,8 @@ export type ClusterOptions = {
   namespace: string
   templates: PodTemplates
   gpuResource: string
+  /** The name of the installation, for the labels of its objects. */
+  instance: string
   callsPerSecond: number
   callBurst: number
   imageTimeoutMs: number
@@ -27,7 +29,7 @@ export type ClusterOptions = {
 export type Cluster = ReturnType<typeof createCluster>
 
 export function createCluster(options: ClusterOptions) {
-  const { connection, namespace, templates, gpuResource, imageTimeoutMs, nodeLostAfterMs, onCall } = options
+  const { connection, namespace, templates, gpuResource, instance, imageTimeoutMs, nodeLostAfterMs, onCall } = options
   const limiter = createRateLimiter({ perSecond: options.callsPerSecond, burst: options.callBurst })
   const caller = createApiCaller({ connection, limiter, ...(onCall && { onCall }) })
   const api = createKubernetesApi(caller, namespace)
@@ -35,7 +37,7 @@ export function createCluster(options: ClusterOptions) {
     namespace,
     caller,
     api,
-    pods: { templates, gpuResource },
+    pods: { templates, gpuResource, instance },
     checkAdmission: createAdmissionCheck(api),
     limits: (): Limits => ({ nowMs: Date.now() + api.clockAheadMs(), imageTimeoutMs, nodeLostAfterMs }),
   }

@@ -8,7 +8,7 @@ import { buildImage, type Image, type Recipe } from './images.ts'
 import { output } from './programs.ts'
 
 const npmVersion = '11.13.0'
-const dockerfiles = join(import.meta.dirname, 'images')
+export const dockerfilesDir = join(import.meta.dirname, 'images')
 
 /** Images that the cluster itself needs, built in a moment: localhost/anneal-test/pause:1 and .../shell:1. */
 export async function basicImages(bin: string): Promise<Image[]> {
@@ -62,7 +62,7 @@ export function pythonImage(debian: Image, say: (text: string) => void): Promise
 }
 
 /** Builds with a context that contains only the files of the Dockerfile. */
-async function fromFolder(
+export async function fromFolder(
   recipe: Pick<Recipe, 'name' | 'bases'>,
   fill: (dir: string) => void,
   say: (text: string) => void = () => {},
@@ -77,5 +77,5 @@ async function fromFolder(
 }
 
 function dockerfile(name: string) {
-  return join(dockerfiles, `${name}.Dockerfile`)
+  return join(dockerfilesDir, `${name}.Dockerfile`)
 }

@@ -7,7 +7,9 @@ import { buildCluster, buildKueue } from './build.mjs'
 import { down, up } from './lifecycle.ts'
 import { createControl } from './orders.ts'
 import { own } from './own-cluster.ts'
+import type { Image } from './images.ts'
 import { productImages } from './product-images.ts'
+import { trialImages } from './trial-images.ts'
 import { providePythonPackages } from './python-packages.ts'
 import type { Machine } from './settings.ts'
 
@@ -17,6 +19,7 @@ const usage = `npm run cluster -- COMMAND
   env                             lines for a shell: eval "$(npm run -s cluster -- env)"
   kubectl ...                     as its administrator
   images                          the project's own images, built by buildah, into both nodes
+  trial-images                    those of the chart's trial: Postgres, S3 store, Temporal
   packages NAMESPACE              the trainer's Python packages there: a claim named python-packages
   import FILE.tar                 an image archive, into both nodes
   forward PORT                    127.0.0.1:PORT of this machine, for pods
@@ -39,9 +42,8 @@ const commands: Record<string, () => unknown> = {
     process.exitCode =
       spawnSync(join(own().bin, 'kubectl'), args, { env, stdio: 'inherit', cwd: invocationDir }).status ?? 1
   },
-  images: async () => {
-    for (const { archive } of await productImages((text) => console.log(text))) await control().importImage(archive)
-  },
+  images: async () => importAll(await productImages((text) => console.log(text))),
+  'trial-images': async () => importAll(await trialImages((text) => console.log(text))),
   packages: () => providePythonPackages(createApi(own().cluster), first),
   import: () => control().importImage(join(invocationDir, first)),
   forward: () => control().forward(Number(first)),
@@ -66,4 +68,8 @@ try {
 
 function control() {
   return createControl(own().cluster)
+}
+
+async function importAll(images: Image[]) {
+  for (const { archive } of images) await control().importImage(archive)
 }

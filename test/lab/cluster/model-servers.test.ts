@@ -36,6 +36,7 @@ function open(
       'model-server': { spec: { containers: [{ ...main, ...container }], ...pod } },
     }),
     gpuResource: 'nvidia.com/gpu',
+    instance: 'blue',
     callsPerSecond: 50,
     callBurst: 100,
     imageTimeoutMs,

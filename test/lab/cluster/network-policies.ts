@@ -44,7 +44,6 @@ export function rulesOf({ namespaces, pods, policies }: Objects): string {
   const podsWith = (selector: Selector = {}) => live.filter(({ metadata }) => matches(selector, metadata.labels ?? {}))
 
   function addressesOf(peer: Peer, namespace: string): string[] {
-    if (peer.ipBlock?.except) throw new Error('A network policy here has no `except`.')
     if (peer.ipBlock) return [peer.ipBlock.cidr]
     const isOf = (name: string) =>
       peer.namespaceSelector ? matches(peer.namespaceSelector, labelsOf.get(name) ?? {}) : name === namespace
@@ -60,10 +59,15 @@ export function rulesOf({ namespaces, pods, policies }: Objects): string {
       if (chosen.length === 0) continue
       for (const address of addresses(chosen)) closed.add(address)
       for (const rule of spec[chain] ?? []) {
-        const peers = rule[side]?.flatMap((peer) => addressesOf(peer, metadata.namespace))
-        if (peers?.length === 0) continue
-        const between = `ip ${own} ${oneOf(addresses(chosen))}${peers ? ` ip ${other} ${oneOf(peers)}` : ''}`
-        for (const port of rule.ports?.map(portOf) ?? ['']) allowed.push(`${between} ${port} return`)
+        const peers = rule[side]?.flatMap((peer) => {
+          const among = addressesOf(peer, metadata.namespace)
+          const except = peer.ipBlock?.except
+          if (among.length === 0) return []
+          return [` ip ${other} ${oneOf(among)}${except ? ` ip ${other} != ${oneOf(except)}` : ''}`]
+        })
+        for (const peer of peers ?? [''])
+          for (const port of rule.ports?.map(portOf) ?? [''])
+            allowed.push(`ip ${own} ${oneOf(addresses(chosen))}${peer} ${port} return`)
       }
     }
     return [...allowed, ...(closed.size > 0 ? [`ip ${own} ${oneOf([...closed])} drop`] : [])]

@@ -8,7 +8,6 @@ import { isOurs } from '../pods/labels.ts'
 import { readOwner } from '../pods/observed-pod.ts'
 import type { ObservedOwner } from '../pods/observed-pod.ts'
 import { secretManifest } from '../pods/owned-objects.ts'
-import type { DeploymentsApi } from './deployments-api.ts'
 import { deploymentManifest, modelServerBudget, modelServerService, modelServerTemplate } from './manifests.ts'
 import type { ModelServerCluster } from './model-server-cluster.ts'
 
@@ -18,23 +17,24 @@ import type { ModelServerCluster } from './model-server-cluster.ts'
  */
 export async function launchModelServer(cluster: ModelServerCluster, spec: ModelServerSpec): Promise<Launched> {
   const { api, deployments } = cluster
+  const { instance } = cluster.pods
   const template = modelServerTemplate(spec, cluster.pods)
   await refusedAsInvalid(() => cluster.checkAdmission(template))
-  const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(deployments, spec, template))
+  const { deployment, adopted } = await refusedAsInvalid(() => createOrAdopt(cluster, spec, template))
   const owner = { kind: 'Deployment', name: deployment.name, uid: deployment.uid } as const
-  await api.putSecret(secretManifest('model-server', spec, owner))
-  await deployments.createOwned(modelServerService(spec, owner))
-  await deployments.createOwned(modelServerBudget(spec, owner))
+  await api.putSecret(secretManifest('model-server', spec, owner, instance))
+  await deployments.createOwned(modelServerService(spec, owner, instance))
+  await deployments.createOwned(modelServerBudget(spec, owner, instance))
   return { uid: deployment.uid, adopted }
 }
 
 async function createOrAdopt(
-  deployments: DeploymentsApi,
+  { deployments, pods }: ModelServerCluster,
   spec: ModelServerSpec,
   template: V1PodTemplateSpec,
 ): Promise<{ deployment: ObservedOwner; adopted: boolean }> {
   try {
-    const created = await deployments.createDeployment(deploymentManifest(spec, template))
+    const created = await deployments.createDeployment(deploymentManifest(spec, template, pods.instance))
     return { deployment: readOwner(created), adopted: false }
   } catch (error) {
     if (!hasStatus(error, 409)) throw error

@@ -3,7 +3,7 @@
 import type { V1Deployment, V1PodDisruptionBudget, V1PodTemplateSpec, V1Service } from '@kubernetes/client-node'
 import type { ModelServerSpec } from '../../model-servers.ts'
 import { resourceFields, variables } from '../pods/container-fields.ts'
-import { runLabels, specHashAnnotation } from '../pods/labels.ts'
+import { objectLabels, runLabels, specHashAnnotation } from '../pods/labels.ts'
 import { mergeTemplate } from '../pods/merge-template.ts'
 import type { JsonObject } from '../pods/merge-template.ts'
 import { ownedMetadata } from '../pods/owned-objects.ts'
@@ -14,7 +14,7 @@ import { resourcesOfProgram, vllmFields } from './vllm-container.ts'
 
 const program = 'model-server'
 const port = 8000
-const labelsOf = (spec: ModelServerSpec) => runLabels(program, spec)
+const selected = (spec: ModelServerSpec) => runLabels(program, spec)
 /** Half an hour, because weights may have to be downloaded from a hub first. */
 const startProbe = { periodSeconds: 10, failureThreshold: 180 }
 /** After this a silent node's replicas are created elsewhere; the cluster's own default is five minutes. */
@@ -59,7 +59,7 @@ function defaultFields(spec: ModelServerSpec): JsonObject {
           maxSkew: 1,
           topologyKey: 'kubernetes.io/hostname',
           whenUnsatisfiable: 'ScheduleAnyway',
-          labelSelector: { matchLabels: labelsOf(spec) },
+          labelSelector: { matchLabels: selected(spec) },
         },
       ],
     },
@@ -86,50 +86,50 @@ const runFields: JsonObject = {
 }
 
 /** `replicas` is set once: an autoscaler may change it from then on. */
-export function deploymentManifest(spec: ModelServerSpec, template: V1PodTemplateSpec): V1Deployment {
+export function deploymentManifest(spec: ModelServerSpec, template: V1PodTemplateSpec, instance: string): V1Deployment {
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: {
       name: spec.labels.server,
-      labels: labelsOf(spec),
+      labels: objectLabels(program, spec, instance),
       annotations: { [specHashAnnotation]: specHash(spec) },
     },
     spec: {
       replicas: spec.replicas ?? 1,
       // A change of the spec is a new launch, never a new template for this Deployment.
       revisionHistoryLimit: 0,
-      selector: { matchLabels: labelsOf(spec) },
+      selector: { matchLabels: selected(spec) },
       template,
     },
   }
 }
 
 /** The Service is headless, because callers choose the replica with the least work. */
-export function modelServerService(spec: ModelServerSpec, owner: Owner): V1Service {
+export function modelServerService(spec: ModelServerSpec, owner: Owner, instance: string): V1Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(program, spec, owner),
+    metadata: ownedMetadata(program, spec, owner, instance),
     spec: {
       clusterIP: 'None',
-      selector: labelsOf(spec),
+      selector: selected(spec),
       ports: [{ name: 'http', port: port, targetPort: 'http' }],
     },
   }
 }
 
 /** A single replica has a budget, too: a drain can finish, and another replica is created at once. */
-export function modelServerBudget(spec: ModelServerSpec, owner: Owner): V1PodDisruptionBudget {
+export function modelServerBudget(spec: ModelServerSpec, owner: Owner, instance: string): V1PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
-    metadata: ownedMetadata(program, spec, owner),
+    metadata: ownedMetadata(program, spec, owner, instance),
     // A replica that is not ready must not delay the drain of its node.
     spec: {
       maxUnavailable: 1,
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
-      selector: { matchLabels: labelsOf(spec) },
+      selector: { matchLabels: selected(spec) },
     },
   }
 }

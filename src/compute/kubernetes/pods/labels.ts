@@ -1,3 +1,4 @@
+import packageJson from '../../../../package.json' with { type: 'json' }
 import { sha256Hex } from '../../../domain/identifiers.ts'
 import type { RunProgram, RunSpec } from '../../run.ts'
 
@@ -18,6 +19,21 @@ export const specHashAnnotation = `${prefix}spec-hash`
 
 const labelValue = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/
 
+/** All labels of an object. `instance` is the installation's name. */
+export function objectLabels(program: Program, run: Pick<RunSpec, 'name' | 'labels'>, instance: string) {
+  return { ...describingLabels(program, instance), ...runLabels(program, run) }
+}
+
+/** For people and their tools. No selector has them, because an upgrade changes the version while runs go on. */
+export function describingLabels(program: Program, instance: string) {
+  return {
+    'app.kubernetes.io/name': `anneal-${program}`,
+    'app.kubernetes.io/instance': instance,
+    'app.kubernetes.io/version': packageJson.version,
+  }
+}
+
+/** The labels that identify a run. Selectors have them, so they stay the same in all versions. */
 export function runLabels(program: Program, { name, labels }: Pick<RunSpec, 'name' | 'labels'>) {
   return { ...managedBy, [componentLabel]: program, [runLabel]: name, ...prefixed(labels) }
 }

@@ -10,14 +10,15 @@ import {
   writableMounts,
   writableVolumes,
 } from './container-fields.ts'
-import { runLabels, specHashAnnotation } from './labels.ts'
+import { describingLabels, runLabels, specHashAnnotation } from './labels.ts'
 import { mergeTemplate } from './merge-template.ts'
 import type { JsonObject } from './merge-template.ts'
 import { layersFor } from './pod-template-file.ts'
 import type { PodTemplates } from './pod-template-file.ts'
 import { threadVariables } from '../../thread-variables.ts'
 
-export type PodSettings = { templates: PodTemplates; gpuResource: string }
+/** `instance` is the name of the installation. */
+export type PodSettings = { templates: PodTemplates; gpuResource: string; instance: string }
 
 const modules = { trainer: 'anneal_runtime.trainer', 'model-server': 'anneal_runtime.server' }
 const user = 10_001
@@ -26,10 +27,11 @@ const user = 10_001
 export function podTemplate(
   program: RunProgram,
   spec: RunSpec,
-  { templates, gpuResource }: PodSettings,
+  { templates, gpuResource, instance }: PodSettings,
   { defaults, own }: { defaults: JsonObject; own: JsonObject },
 ): V1PodTemplateSpec {
-  const layers = [defaults, ...layersFor(templates, program, spec.model), runFields(program, spec), own]
+  const described = { metadata: { labels: describingLabels(program, instance) } }
+  const layers = [described, defaults, ...layersFor(templates, program, spec.model), runFields(program, spec), own]
   return layers.reduce(mergeTemplate, defaultFields(program, spec, gpuResource)) as V1PodTemplateSpec
 }
 

@@ -10,7 +10,7 @@ import { graderPodManifest, program } from './pod-manifest.ts'
 
 const graceMs = 1000
 
-export function createKubernetesGraderPods({ api, pods: { templates }, limits }: Cluster): GraderPodCompute {
+export function createKubernetesGraderPods({ api, pods, limits }: Cluster): GraderPodCompute {
   /** Pods that no longer answer their node. */
   const silent = new Set<string>()
 
@@ -22,7 +22,7 @@ export function createKubernetesGraderPods({ api, pods: { templates }, limits }:
 
   return {
     async launch(spec) {
-      const pod = graderPodManifest(spec, templates)
+      const pod = graderPodManifest(spec, pods)
       if (!pod) return `This installation has no image for Python graders with image_tag ${spec.imageTag}.`
       await retryable(() => api.createPod(pod))
       return null

@@ -2,9 +2,9 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { GraderPodSpec } from '../../../domain/grader-pods.ts'
 import { hardening, variables } from '../pods/container-fields.ts'
-import { runLabels } from '../pods/labels.ts'
+import { describingLabels, runLabels } from '../pods/labels.ts'
 import { mergeTemplate, type JsonObject } from '../pods/merge-template.ts'
-import type { PodTemplates } from '../pods/pod-template-file.ts'
+import type { PodSettings } from '../pods/pod-template.ts'
 
 export const program = 'python-grader'
 const port = 8000
@@ -16,12 +16,21 @@ const memoryBytes = 2 * gibibyte + gibibyte + gibibyte / 4
 const mostSeconds = 24 * 60 * 60
 
 /** Null where the platform team names no image. */
-export function graderPodManifest(spec: GraderPodSpec, templates: PodTemplates): V1Pod | null {
+export function graderPodManifest(
+  spec: GraderPodSpec,
+  { templates, instance }: Pick<PodSettings, 'templates' | 'instance'>,
+): V1Pod | null {
   const image = templates['python-grader-images'][spec.imageTag]
   if (image === undefined) return null
-  const layers = [defaultFields(image), templates[program] ?? {}, ownFields(spec)]
+  const template = templates[program] ?? {}
+  // A template may leave the user to a platform such as OpenShift, by null, but it cannot choose one.
+  const { securityContext } = (template['spec'] ?? {}) as { securityContext?: { runAsUser?: unknown } }
+  const platformChoosesUser = securityContext?.runAsUser === null
+  const layers = [defaultFields(image), template, ownFields(spec, platformChoosesUser)]
   const labels = runLabels(program, { name: spec.name, labels: { account: spec.accountId } })
-  const { metadata, ...pod } = layers.reduce(mergeTemplate, { metadata: {} })
+  const { metadata, ...pod } = layers.reduce(mergeTemplate, {
+    metadata: { labels: describingLabels(program, instance) },
+  })
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -34,6 +43,7 @@ export function graderPodManifest(spec: GraderPodSpec, templates: PodTemplates):
 const defaultFields = (image: string): JsonObject => ({
   spec: {
     enableServiceLinks: false,
+    securityContext: {},
     // The files of graders are in memory: a folder on a disk that is too full costs the pod, not the write.
     volumes: [{ name: 'tmp', emptyDir: { medium: 'Memory', sizeLimit: String(gibibyte) } }],
     containers: [
@@ -53,7 +63,7 @@ const defaultFields = (image: string): JsonObject => ({
   },
 })
 
-function ownFields({ tokenSha256, idleMs }: GraderPodSpec): JsonObject {
+function ownFields({ tokenSha256, idleMs }: GraderPodSpec, platformChoosesUser: boolean): JsonObject {
   const env = { ANNEAL_TOKEN_SHA256: tokenSha256, ANNEAL_IDLE_SECONDS: String(idleMs / 1000) }
   return {
     spec: {
@@ -69,9 +79,7 @@ function ownFields({ tokenSha256, idleMs }: GraderPodSpec): JsonObject {
       terminationGracePeriodSeconds: 1,
       securityContext: {
         runAsNonRoot: true,
-        runAsUser: user,
-        runAsGroup: user,
-        fsGroup: user,
+        ...(!platformChoosesUser && { runAsUser: user, runAsGroup: user, fsGroup: user }),
         seccompProfile: { type: 'RuntimeDefault' },
       },
       containers: [

@@ -1,7 +1,7 @@
 import type { V1Job, V1PodTemplateSpec } from '@kubernetes/client-node'
 import type { Priority } from '../../../domain/priority.ts'
 import type { TrainerSpec } from '../../trainers.ts'
-import { runLabels, specHashAnnotation } from '../pods/labels.ts'
+import { objectLabels, specHashAnnotation } from '../pods/labels.ts'
 import { podTemplate, specHash } from '../pods/pod-template.ts'
 import type { PodSettings } from '../pods/pod-template.ts'
 import { gpusFields, nodeCountOf, nodesFields } from './multi-node.ts'
@@ -16,14 +16,18 @@ export const trainerTemplate = (spec: TrainerSpec, settings: PodSettings): V1Pod
  * One attempt is one pod on each node, and the cluster starts no pod a second time. Several nodes are an Indexed Job,
  * whose pods have stable names. A JobSet would add Jobs of several kinds and restarts of the whole: neither has a use.
  */
-export function jobManifest(spec: TrainerSpec, template: V1PodTemplateSpec, queue: QueueSettings | null): V1Job {
+export function jobManifest(
+  spec: TrainerSpec,
+  template: V1PodTemplateSpec,
+  { queue, instance }: { queue: QueueSettings | null; instance: string },
+): V1Job {
   const nodeCount = nodeCountOf(spec)
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
       name: spec.name,
-      labels: { ...runLabels('trainer', spec), ...(queue && queueLabels(queue, spec.priority)) },
+      labels: { ...objectLabels('trainer', spec, instance), ...(queue && queueLabels(queue, spec.priority)) },
       annotations: { [specHashAnnotation]: specHash(spec) },
     },
     spec: {

@@ -17,24 +17,25 @@ import type { TrainerCluster } from './trainer-cluster.ts'
  * the pods wait. A repeat completes a launch that was cut off. All objects are deleted with the Job.
  */
 export async function launchJob(cluster: TrainerCluster, spec: TrainerSpec): Promise<Launched> {
+  const { instance } = cluster.pods
   const template = trainerTemplate(spec, cluster.pods)
   await refusedAsInvalid(() => cluster.checkAdmission(template))
   const { job, adopted } = await refusedAsInvalid(() => createOrAdopt(cluster, spec, template))
   if (mayStart(job)) {
     const owner = { kind: 'Job', name: job.name, uid: job.uid } as const
-    if (nodeCountOf(spec) > 1) await cluster.jobs.createService(nodesService(spec, owner))
-    await cluster.api.putSecret(secretManifest('trainer', spec, owner))
+    if (nodeCountOf(spec) > 1) await cluster.jobs.createService(nodesService(spec, owner, instance))
+    await cluster.api.putSecret(secretManifest('trainer', spec, owner, instance))
   }
   return { uid: job.uid, adopted }
 }
 
 async function createOrAdopt(
-  { jobs, queue }: TrainerCluster,
+  { jobs, queue, pods }: TrainerCluster,
   spec: TrainerSpec,
   template: ReturnType<typeof trainerTemplate>,
 ): Promise<{ job: ObservedJob; adopted: boolean }> {
   try {
-    const created = await jobs.createJob(jobManifest(spec, template, queue))
+    const created = await jobs.createJob(jobManifest(spec, template, { queue, instance: pods.instance }))
     return { job: readJob(created), adopted: false }
   } catch (error) {
     if (!hasStatus(error, 409)) throw error

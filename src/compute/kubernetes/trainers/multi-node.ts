@@ -54,11 +54,11 @@ export function gpusFields({ resources }: TrainerSpec): JsonObject {
 }
 
 /** Gives the pods their DNS names. They look for each other before they are ready. */
-export function nodesService(spec: TrainerSpec, owner: Owner): V1Service {
+export function nodesService(spec: TrainerSpec, owner: Owner, instance: string): V1Service {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata('trainer', spec, owner),
+    metadata: ownedMetadata('trainer', spec, owner, instance),
     spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector: { [runLabel]: spec.name } },
   }
 }

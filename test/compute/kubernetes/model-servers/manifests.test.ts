@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import packageJson from '../../../../package.json' with { type: 'json' }
 import type { ModelServerSpec } from '../../../../src/compute/model-servers.ts'
 import { secretManifest } from '../../../../src/compute/kubernetes/pods/owned-objects.ts'
 import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
@@ -38,26 +39,32 @@ const templates = parsePodTemplates({
     },
   },
 })
-const template = modelServerTemplate(spec, { templates, gpuResource: 'nvidia.com/gpu' })
+const template = modelServerTemplate(spec, { templates, gpuResource: 'nvidia.com/gpu', instance: 'blue' })
 const owner = { kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1' } as const
 const [container] = template.spec?.containers ?? []
-const labels = {
+const selected = {
   'app.kubernetes.io/managed-by': 'anneal',
   'app.kubernetes.io/component': 'model-server',
   'anneal.dev/run': 'model-server-tiny-g3',
   'anneal.dev/server': 'model-server-tiny',
   'anneal.dev/launch': '3',
 }
+const labels = {
+  'app.kubernetes.io/name': 'anneal-model-server',
+  'app.kubernetes.io/instance': 'blue',
+  'app.kubernetes.io/version': packageJson.version,
+  ...selected,
+}
 
 describe('the manifests of a model server', () => {
   it('are a Deployment of the same name at each launch, whose replicas have the labels of this one alone', () => {
-    const { metadata, spec: wanted } = deploymentManifest(spec, template)
+    const { metadata, spec: wanted } = deploymentManifest(spec, template, 'blue')
     assert.equal(metadata?.name, 'model-server-tiny')
     assert.deepEqual(metadata?.labels, labels)
     assert.equal(wanted?.replicas, 3)
-    assert.deepEqual(wanted?.selector, { matchLabels: labels })
+    assert.deepEqual(wanted?.selector, { matchLabels: selected })
     assert.deepEqual(wanted?.template.metadata?.labels, labels)
-    assert.equal(deploymentManifest({ ...spec, replicas: undefined as never }, template).spec?.replicas, 1)
+    assert.equal(deploymentManifest({ ...spec, replicas: undefined as never }, template, 'blue').spec?.replicas, 1)
   })
 
   it('let each pod report with its own name and address', () => {
@@ -70,13 +77,17 @@ describe('the manifests of a model server', () => {
   })
 
   it('keep the token in a Secret of this launch, which the Deployment owns, and nowhere else', () => {
-    const secret = secretManifest('model-server', spec, owner)
+    const secret = secretManifest('model-server', spec, owner, 'blue')
     assert.equal(secret.metadata?.name, 'model-server-tiny-g3')
     assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'a secret' })
     assert.deepEqual(secret.metadata?.ownerReferences, [
       { apiVersion: 'apps/v1', kind: 'Deployment', name: 'model-server-tiny', uid: 'uid-1', controller: true },
     ])
-    const others = [deploymentManifest(spec, template), modelServerService(spec, owner), modelServerBudget(spec, owner)]
+    const others = [
+      deploymentManifest(spec, template, 'blue'),
+      modelServerService(spec, owner, 'blue'),
+      modelServerBudget(spec, owner, 'blue'),
+    ]
     assert.doesNotMatch(JSON.stringify(others), /a secret/)
   })
 
@@ -109,16 +120,16 @@ describe('the manifests of a model server', () => {
   })
 
   it('have a headless Service, and a budget that lets a drain take one replica at a time', () => {
-    const service = modelServerService(spec, owner).spec
+    const service = modelServerService(spec, owner, 'blue').spec
     assert.deepEqual(service, {
       clusterIP: 'None',
-      selector: labels,
+      selector: selected,
       ports: [{ name: 'http', port: 8000, targetPort: 'http' }],
     })
-    assert.deepEqual(modelServerBudget(spec, owner).spec, {
+    assert.deepEqual(modelServerBudget(spec, owner, 'blue').spec, {
       maxUnavailable: 1,
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
-      selector: { matchLabels: labels },
+      selector: { matchLabels: selected },
     })
   })
 })
@@ -140,8 +151,8 @@ describe('the pods of a vLLM', () => {
   })
   const vllmSpec = (source: object) => ({ ...spec, env: { ANNEAL_SERVER_SPEC: JSON.stringify({ ...server, source }) } })
   const podOf = (source: object) =>
-    modelServerTemplate(vllmSpec(source), { templates: withEngine, gpuResource: 'nvidia.com/gpu' }).spec?.containers ??
-    []
+    modelServerTemplate(vllmSpec(source), { templates: withEngine, gpuResource: 'nvidia.com/gpu', instance: 'blue' })
+      .spec?.containers ?? []
   const valueOf = (args: string[] = [], name: string) => args[args.indexOf(name) + 1]
 
   it('are our agent on the port, and the engine on the loopback with the GPU', () => {
@@ -167,7 +178,11 @@ describe('the pods of a vLLM', () => {
 
   it('have one share of disk for both containers, and no folder is larger', () => {
     const shared = { ...vllmSpec(server.source), resources: { ...spec.resources, diskBytes: 2 ** 33 } }
-    const pod = modelServerTemplate(shared, { templates: withEngine, gpuResource: 'nvidia.com/gpu' }).spec
+    const pod = modelServerTemplate(shared, {
+      templates: withEngine,
+      gpuResource: 'nvidia.com/gpu',
+      instance: 'blue',
+    }).spec
     const limits = pod?.containers.map(({ name, resources }) => [name, resources?.limits?.['ephemeral-storage']])
     assert.deepEqual(limits, [
       ['model-server', '8589934592'],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import packageJson from '../../../../package.json' with { type: 'json' }
 import { graderPodManifest } from '../../../../src/compute/kubernetes/python-graders/pod-manifest.ts'
 import { parsePodTemplates } from '../../../../src/compute/kubernetes/pods/pod-template-file.ts'
 import { graderPodName, newestTag } from '../../../../src/domain/python-grader.ts'
@@ -17,7 +18,7 @@ const none = { trainer: {}, 'model-server': {} }
 
 const podOf = (template: object = {}) => {
   const templates = parsePodTemplates({ ...none, 'python-grader': template, 'python-grader-images': images })
-  return graderPodManifest(spec, templates) ?? assert.fail('no pod')
+  return graderPodManifest(spec, { templates, instance: 'blue' }) ?? assert.fail('no pod')
 }
 
 describe('the pod of a Python grader', () => {
@@ -43,6 +44,9 @@ describe('the pod of a Python grader', () => {
     ])
     const { 'anneal.dev/account': account, ...labels } = metadata?.labels ?? {}
     assert.deepEqual(labels, {
+      'app.kubernetes.io/name': 'anneal-python-grader',
+      'app.kubernetes.io/instance': 'blue',
+      'app.kubernetes.io/version': packageJson.version,
       'app.kubernetes.io/managed-by': 'anneal',
       'app.kubernetes.io/component': 'python-grader',
       'anneal.dev/run': spec.name,
@@ -69,6 +73,12 @@ describe('the pod of a Python grader', () => {
     assert.equal(pod?.containers[0]?.securityContext?.readOnlyRootFilesystem, true)
   })
 
+  it('leaves its user to a platform that chooses one, and is never root', () => {
+    const securityContext = { runAsUser: null, runAsGroup: null, fsGroup: null }
+    const { spec: pod } = podOf({ spec: { securityContext } })
+    assert.deepEqual(pod?.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+  })
+
   it('is one for each account, program and set of packages', () => {
     const names = [
       graderPodName(accountId, grader),
@@ -81,7 +91,7 @@ describe('the pod of a Python grader', () => {
   })
 
   it('is none where the pod templates name no image for it', () => {
-    assert.equal(graderPodManifest(spec, parsePodTemplates(none)), null)
+    assert.equal(graderPodManifest(spec, { templates: parsePodTemplates(none), instance: 'blue' }), null)
     const unknown = { ...none, 'python-grader-images': { '2020-01-01': 'x' } }
     assert.throws(() => parsePodTemplates(unknown), /python-grader-images/)
   })

@@ -31,6 +31,7 @@ function clusterAt(url: string): Cluster {
       'model-server': { spec: { containers: [{ name: 'model-server', ...shell }] } },
     }),
     gpuResource: 'nvidia.com/gpu',
+    instance: 'blue',
     callsPerSecond: 1000,
     callBurst: 1000,
     imageTimeoutMs: 600_000,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import packageJson from '../../../../package.json' with { type: 'json' }
 import type { TrainerSpec } from '../../../../src/compute/trainers.ts'
 import { jobManifest, trainerTemplate } from '../../../../src/compute/kubernetes/trainers/job-manifest.ts'
 import { readLabels, runLabels, selectorOfProgram } from '../../../../src/compute/kubernetes/pods/labels.ts'
@@ -40,8 +41,11 @@ const templates = parsePodTemplates({
     },
   },
 })
-const settings = { templates, gpuResource: 'nvidia.com/gpu' }
+const settings = { templates, gpuResource: 'nvidia.com/gpu', instance: 'blue' }
 const labels = {
+  'app.kubernetes.io/name': 'anneal-trainer',
+  'app.kubernetes.io/instance': 'blue',
+  'app.kubernetes.io/version': packageJson.version,
   'app.kubernetes.io/managed-by': 'anneal',
   'app.kubernetes.io/component': 'trainer',
   'anneal.dev/run': 'ft-7-a2',
@@ -51,7 +55,10 @@ const labels = {
 }
 
 test('a run is a Job that the cluster never starts a second time, with the settings of its model', () => {
-  const job = jobManifest({ ...spec, labels: { ...spec.labels } }, trainerTemplate(spec, settings), null)
+  const job = jobManifest({ ...spec, labels: { ...spec.labels } }, trainerTemplate(spec, settings), {
+    queue: null,
+    instance: 'blue',
+  })
   const hash = job.metadata?.annotations?.['anneal.dev/spec-hash']
   assert.match(hash ?? '', /^[0-9a-f]{64}$/)
   assert.deepEqual(job, {
@@ -140,9 +147,9 @@ test('a run is a Job that the cluster never starts a second time, with the setti
 })
 
 test('no secret is in the Job, and its Secret goes with it', () => {
-  const job = jobManifest(spec, trainerTemplate(spec, settings), null)
+  const job = jobManifest(spec, trainerTemplate(spec, settings), { queue: null, instance: 'blue' })
   assert(!JSON.stringify(job).includes('"secret"'))
-  const secret = secretManifest('trainer', spec, { kind: 'Job', name: spec.name, uid: 'uid-1' })
+  const secret = secretManifest('trainer', spec, { kind: 'Job', name: spec.name, uid: 'uid-1' }, 'blue')
   assert.deepEqual(secret.stringData, { ANNEAL_TOKEN: 'secret' })
   assert.deepEqual(secret.metadata?.ownerReferences, [
     { apiVersion: 'batch/v1', kind: 'Job', name: 'ft-7-a2', uid: 'uid-1', controller: true, blockOwnerDeletion: true },
@@ -169,12 +176,15 @@ test('a template cannot take a run its restart policy, its name or its address',
 
 test('with a queue a Job is created suspended and labelled for it', () => {
   const queue = { queue: 'gpus', priorityClasses: { low: 'spare', normal: 'batch', high: 'urgent' } }
-  const job = jobManifest(spec, trainerTemplate(spec, settings), queue)
+  const job = jobManifest(spec, trainerTemplate(spec, settings), { queue, instance: 'blue' })
   assert.equal(job.spec?.suspend, true)
   assert.equal(job.metadata?.labels?.['kueue.x-k8s.io/queue-name'], 'gpus')
   assert.equal(job.metadata?.labels?.['kueue.x-k8s.io/priority-class'], 'batch')
   assert.equal(job.spec?.template.metadata?.labels?.['kueue.x-k8s.io/queue-name'], undefined)
-  const urgent = jobManifest({ ...spec, priority: 'high' }, trainerTemplate(spec, settings), queue)
+  const urgent = jobManifest({ ...spec, priority: 'high' }, trainerTemplate(spec, settings), {
+    queue,
+    instance: 'blue',
+  })
   assert.equal(urgent.metadata?.labels?.['kueue.x-k8s.io/priority-class'], 'urgent')
 })
 

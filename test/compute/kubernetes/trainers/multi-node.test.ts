@@ -26,8 +26,13 @@ import { until } from '../../../support/eventually.ts'
 
 const onNodes = (nodeCount: number): TrainerSpec =>
   someRun('ft-7-a2', { resources: { cpuCount: 1, gpuCount: 8, nodeCount } })
-const settings = { templates: parsePodTemplates({ trainer: {}, 'model-server': {} }), gpuResource: 'nvidia.com/gpu' }
-const jobOf = (spec: TrainerSpec) => jobManifest(spec, trainerTemplate(spec, settings), null)
+const settings = {
+  templates: parsePodTemplates({ trainer: {}, 'model-server': {} }),
+  gpuResource: 'nvidia.com/gpu',
+  instance: 'blue',
+}
+const jobOf = (spec: TrainerSpec) =>
+  jobManifest(spec, trainerTemplate(spec, settings), { queue: null, instance: 'blue' })
 
 test('several nodes are the pods of a single Indexed Job, which know their number and the name of the first pod', () => {
   const { spec } = jobOf(onNodes(2))
@@ -59,7 +64,7 @@ test('several nodes are the pods of a single Indexed Job, which know their numbe
 })
 
 test('their Service names them before they are ready, and goes with the Job', () => {
-  const { metadata, spec } = nodesService(onNodes(2), { kind: 'Job', name: 'ft-7-a2', uid: 'uid-1' })
+  const { metadata, spec } = nodesService(onNodes(2), { kind: 'Job', name: 'ft-7-a2', uid: 'uid-1' }, 'blue')
   assert.equal(metadata?.name, 'ft-7-a2')
   assert.equal(metadata?.ownerReferences?.[0]?.uid, 'uid-1')
   assert.deepEqual(spec, {

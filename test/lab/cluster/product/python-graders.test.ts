@@ -53,7 +53,12 @@ async function openPods({ idleMs = 300_000, total = 8 } = {}) {
   config.loadFromFile(cluster.kubeconfig)
   const loops = [1, 2].map(() => {
     const shared = createCluster({
-      ...{ connection: createConnection(config), namespace: namespace.name, gpuResource: 'nvidia.com/gpu' },
+      ...{
+        connection: createConnection(config),
+        namespace: namespace.name,
+        gpuResource: 'nvidia.com/gpu',
+        instance: 'blue',
+      },
       templates: parsePodTemplates({
         ...{ trainer: {}, 'model-server': {} },
         'python-grader-images': { '2026-11-28': 'localhost/anneal-test/graders:1' },

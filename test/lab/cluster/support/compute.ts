@@ -69,6 +69,7 @@ export function openWorkerCluster(namespace: Namespace, token: string, more: Par
     namespace: namespace.name,
     templates: shellTemplates,
     gpuResource: 'nvidia.com/gpu',
+    instance: 'blue',
     callsPerSecond: 200,
     callBurst: 200,
     imageTimeoutMs: 600_000,

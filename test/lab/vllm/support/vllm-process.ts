@@ -99,7 +99,11 @@ function containerOf({
       replicas: 1,
       terminationGraceMs: 1000,
     },
-    { templates: parsePodTemplates({ trainer: {}, 'model-server': { spec: image } }), gpuResource: 'nvidia.com/gpu' },
+    {
+      templates: parsePodTemplates({ trainer: {}, 'model-server': { spec: image } }),
+      gpuResource: 'nvidia.com/gpu',
+      instance: 'blue',
+    },
   )
   const found = template.spec?.containers.find((each) => each.name === 'vllm')
   const [command, ...rest] = found?.command ?? []

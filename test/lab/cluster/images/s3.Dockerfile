@@ -1,0 +1,4 @@
+# Stands in for versitygw's image.
+FROM scratch
+COPY versitygw /versitygw
+ENTRYPOINT ["/versitygw"]
