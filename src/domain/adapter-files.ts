@@ -40,7 +40,8 @@ export function checkAdapterConfig(text: string, maxRank: number): number {
     throw refused(`${file} is not that of a plain LoRA adapter: ${issue?.path.join('.')}: ${issue?.message}`)
   }
   for (const [name, value] of Object.entries(config))
-    if (!(name in Plain.shape) && !isOff(value)) throw refused(`${file} sets ${name.slice(0, 100)}, which no server here has.`)
+    if (!(name in Plain.shape) && !isOff(value))
+      throw refused(`${file} sets ${name.slice(0, 100)}, which no server here has.`)
   if (plain.data.r > maxRank) throw refused(`${file} has r ${plain.data.r}; the base model takes ${maxRank} at most.`)
   return plain.data.r
 }
@@ -68,7 +69,9 @@ export function checkAdapterHeader(text: string, rank: number): void {
       throw refused(`${file} holds ${key.slice(0, 200)}, which is not a LoRA factor.`)
     const [rows, columns] = tensor.data.shape
     if ((factor === 'lora_A' ? rows : columns) !== rank)
-      throw refused(`${file}: ${key.slice(0, 200)} has the shape ${rows} × ${columns}, which does not fit rank ${rank}.`)
+      throw refused(
+        `${file}: ${key.slice(0, 200)} has the shape ${rows} × ${columns}, which does not fit rank ${rank}.`,
+      )
     factors.set(layer, (factors.get(layer) ?? 0) + 1)
   }
   if (factors.size === 0 || [...factors.values()].some((found) => found !== 2))

@@ -112,7 +112,11 @@ export const createImportedJobRepository = (db: Connection) => ({
   async addEvaluation(artifactId: string, lines: LineOf<'evaluation'>[]) {
     const data = lines.map(({ type: _type, prefersChosen, item, scores, ...line }) => ({
       ...{ ...line, artifactId },
-      ...{ prefersChosen: prefersChosen ?? Prisma.DbNull, item: item ?? Prisma.DbNull, scores: scores ?? Prisma.DbNull },
+      ...{
+        prefersChosen: prefersChosen ?? Prisma.DbNull,
+        item: item ?? Prisma.DbNull,
+        scores: scores ?? Prisma.DbNull,
+      },
     }))
     await db.evaluation.createMany({ data })
   },
@@ -125,7 +129,11 @@ export const createImportedJobRepository = (db: Connection) => ({
 
 type Of = { line: JobLine; place: Pick<ImportedJob, 'id' | 'accountId'>; spec: TrainingSpec }
 
-async function createModel(db: Connection, { line, place, spec }: Of, { name, artifactId, saved, files }: ImportedModel) {
+async function createModel(
+  db: Connection,
+  { line, place, spec }: Of,
+  { name, artifactId, saved, files }: ImportedModel,
+) {
   const model = line.model
   if (!model) return
   const { step, attempt, createdAt, scores, version } = model

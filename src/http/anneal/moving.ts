@@ -56,7 +56,8 @@ export const movingRoutes = [
     name: 'import_dataset',
     method: 'post',
     path: '/v1/imports/datasets',
-    summary: 'Import a version of a data set from another installation, under its number there. A repeat changes nothing',
+    summary:
+      'Import a version of a data set from another installation, under its number there. A repeat changes nothing',
     access: 'key',
     scope: 'admin',
     body: DatasetImport,

@@ -108,7 +108,11 @@ function requireSame(input: ImportedJobInput, line: JobLine, entry: CatalogueEnt
   const { installation, jobId, spec, model } = line
   if (installation !== input.installation || jobId !== input.jobId || spec.baseModel.name !== entry.name)
     throw invalidInput('record', 'The record is of another job than the request.')
-  const textOf = (files: readonly SentFile[]) => files.map(({ name, sha256 }) => `${name} ${sha256}`).toSorted().join()
+  const textOf = (files: readonly SentFile[]) =>
+    files
+      .map(({ name, sha256 }) => `${name} ${sha256}`)
+      .toSorted()
+      .join()
   if (textOf(model?.files ?? []) !== textOf(input.files))
     throw invalidInput('files', 'The files are not those of the model that the record names.')
   const trainedOn = spec.baseModel.sha256

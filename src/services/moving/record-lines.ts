@@ -27,7 +27,8 @@ async function* linesIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     }
     rest.push(chunk.subarray(start))
     restBytes += chunk.length - start
-    if (restBytes > mostLineBytes) throw invalidInput('record', `A line of the record has more than ${mostLineBytes} bytes.`)
+    if (restBytes > mostLineBytes)
+      throw invalidInput('record', `A line of the record has more than ${mostLineBytes} bytes.`)
   }
   if (restBytes > 0) yield Buffer.concat(rest)
 }

@@ -87,8 +87,7 @@ async function specOf(accountId: string, tx: Repositories, line: JobLine) {
 }
 
 async function versionOf(accountId: string, tx: Repositories, reference: DataReference) {
-  const found =
-    reference && (await tx.jobRecords.version(accountId, reference.datasetId, reference.version))
+  const found = reference && (await tx.jobRecords.version(accountId, reference.datasetId, reference.version))
   return found ?? tx.importedJobs.createDeletedVersion(accountId)
 }
 
