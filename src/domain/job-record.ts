@@ -26,16 +26,17 @@ const DataReference = z
   .nullable()
 export type DataReference = z.infer<typeof DataReference>
 
-/** Names, sizes and hashes of an adapter's files. */
-export const ModelFiles = z
+export const adapterFileNames = ['adapter_model.safetensors', 'adapter_config.json', 'anneal.json'] as const
+
+const ModelFiles = z
   .array(
     z.strictObject({
-      name: z.enum(['adapter_model.safetensors', 'adapter_config.json', 'anneal.json']),
+      name: z.enum(adapterFileNames),
       sizeBytes: bytes.min(1),
       sha256: hash,
     }),
   )
-  .max(3)
+  .max(adapterFileNames.length)
 
 const Spec = z.strictObject({
   baseModel: z.strictObject({

@@ -63,21 +63,21 @@ async function readContract({ apiUrl }: Connection) {
 export type Api = Awaited<ReturnType<typeof openAccount>>
 
 /** An account of its own with its first key. */
-export async function openAccount(stack: Connection = connection()) {
+export async function openAccount(stack: () => Connection = connection) {
   const apiKey = makeApiKey()
   const parsed = parseApiKey(apiKey)
   assert.ok(parsed)
   // A suite before this one may have killed the api, which is then just coming back.
   await eventually(() =>
-    fetch(`${stack.apiUrl}/readyz`).then(
+    fetch(`${stack().apiUrl}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     ),
   )
-  const database = connectDatabase(stack.databaseUrl, { poolSize: 1 })
+  const database = connectDatabase(stack().databaseUrl, { poolSize: 1 })
   await database.accounts.ensureWithApiKey({ name: 'test', keyId: parsed.id, secretHash: parsed.secretHash })
   await database.close()
-  return createApi(apiKey, () => stack)
+  return createApi(apiKey, stack)
 }
 
 /** An empty key is not sent. */

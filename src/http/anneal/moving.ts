@@ -82,7 +82,10 @@ export const movingRoutes = [
     body: JobImport,
     errorStatuses: [409],
     response: JobImported,
-    async handle({ caller: ctx, body: { installation, job_id: jobId, base_model: baseModel, record, files } }) {
+    async handle({ caller: ctx, body }) {
+      const { installation, job_id: jobId, base_model: baseModel } = body
+      const record = { sizeBytes: body.record.size, sha256: body.record.sha256 }
+      const files = body.files.map(({ name, size: sizeBytes, sha256 }) => ({ name, sizeBytes, sha256 }))
       const answer = await importJob({ ctx, input: { installation, jobId, baseModel, record, files } })
       return { state: answer.state, needs: answer.needs, job_id: answer.jobId, model_name: answer.modelName }
     },

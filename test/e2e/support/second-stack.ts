@@ -12,6 +12,7 @@ export async function startSecondStack(): Promise<{ connection: Connection; stop
   const env = stackEnvironment(homeDir)
   const supervisor = spawnNode(startArguments(homeDir), env)
   const exited = new Promise<void>((resolve) => supervisor.once('close', () => resolve()))
+  process.once('exit', () => supervisor.kill('SIGTERM'))
   const stop = async () => {
     await new Promise((resolve) => spawnNode(stopArguments(homeDir), env).once('close', resolve))
     await exited

@@ -34,9 +34,7 @@ type Export = {
 
 const pageSize = '100'
 
-export async function exportAccount(
-  about: Omit<Export, 'archive' | 'models'>,
-): Promise<Manifest> {
+export async function exportAccount(about: Omit<Export, 'archive' | 'models'>): Promise<Manifest> {
   const { client, folder } = about
   const archive = openArchive(folder)
   const { data } = await client.get('/v1/models')

@@ -118,8 +118,9 @@ async function importData(work: Import, piece: DataPiece): Promise<boolean> {
 
 async function importJob(work: Import, piece: JobPiece, { ids }: Moved): Promise<boolean> {
   const { installation, job_id: jobId, base_model: base, record, files } = piece
-  const { name: _name, ...described } = record
-  const body = { installation, job_id: jobId, base_model: base, record: described, files }
+  const sent = files.map(({ name, sizeBytes: size, sha256 }) => ({ name, size, sha256 }))
+  const head = { installation, job_id: jobId, base_model: base }
+  const body = { ...head, record: { size: record.sizeBytes, sha256: record.sha256 }, files: sent }
   const ask = () => work.client.post('/v1/imports/jobs', { body })
   let answer = await ask()
   if (answer.state === 'needs_files') {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { filePurposes } from '../../../domain/file-purpose.ts'
-import { ModelFiles } from '../../../domain/job-record.ts'
+import { adapterFileNames } from '../../../domain/job-record.ts'
 import { named } from '../../kit/named-schemas.ts'
 
 const maxInt = 2 ** 31 - 1
@@ -30,7 +30,10 @@ const versionFields = {
   expires_at: z.iso.datetime().nullable().describe('When it is removed; null: never'),
   is_public: z.boolean().describe('As its upload said'),
   columns: z
-    .strictObject({ input: z.string().max(256).nullable(), output: z.string().max(256) })
+    .strictObject({
+      input: z.string().max(256).nullable().describe('The column of the inputs; null: the rows are texts'),
+      output: z.string().max(256).describe('The column of the outputs'),
+    })
     .nullable()
     .describe('The columns that are read; null where the names of the fields say what they hold'),
   size: Size.describe('Bytes of the rows'),
@@ -66,9 +69,21 @@ export const JobImport = named(
     job_id: JobId.describe('The id of the job there'),
     base_model: z.string().min(1).max(256).describe('The base model of the job'),
     record: z
-      .strictObject({ sizeBytes: Size.max(2 ** 30), sha256: Hash })
+      .strictObject({
+        size: Size.max(2 ** 30).describe('Bytes of the record'),
+        sha256: Hash.describe('SHA-256 of the record'),
+      })
       .describe('What GET /v1/train/jobs/{job_id}/record answered there: its bytes and their SHA-256'),
-    files: ModelFiles.describe('The adapter of the job; empty for a job without a model'),
+    files: z
+      .array(
+        z.strictObject({
+          name: z.enum(adapterFileNames).describe('The name of the file'),
+          size: Size.describe('Bytes of the file'),
+          sha256: Hash.describe('SHA-256 of the file'),
+        }),
+      )
+      .max(adapterFileNames.length)
+      .describe('The adapter of the job; empty for a job without a model'),
   }),
 )
 
