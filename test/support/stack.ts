@@ -80,6 +80,14 @@ export async function openAccount(stack: () => Connection = connection) {
   return createApi(apiKey, stack)
 }
 
+function isJsonText(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
+}
+
 /** An empty key is not sent. */
 export function createApi(apiKey: string, stack: () => Connection = connection) {
   async function request<T>(
@@ -102,7 +110,8 @@ export function createApi(apiKey: string, stack: () => Connection = connection) 
     // A file's bytes may be JSON or anything else.
     const isFile = contentType.startsWith('application/octet-stream')
     const text = await response.text()
-    const answer = (isText || (isFile && !/^\s*[[{]/.test(text)) ? text : JSON.parse(text)) as T
+    const isJson = !isText && (!isFile || isJsonText(text))
+    const answer = (isJson ? JSON.parse(text) : text) as T
     ;(await contract(stack()))({ method, path, status: response.status, contentType, body: answer })
     return { status: response.status, body: answer, headers: response.headers }
   }

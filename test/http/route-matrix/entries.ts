@@ -370,7 +370,7 @@ export const entries: Record<string, Entry> = {
   },
   get_dataset_version: {
     about: [({ datasetId }) => ({ params: { dataset_id: datasetId, version: 1 } })],
-    invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId, version: 'x' } }), status: 400 },
+    invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId, version: 'x' } }), status: 404 },
   },
   list_dataset_versions: {
     about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
