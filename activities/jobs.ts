@@ -70,7 +70,8 @@ export function createJobActivities({ database }: Pick<PrepareDependencies, 'dat
           actor: 'workflow',
         })
         const artifact = artifactId === null ? null : await tx.artifacts.find(jobId, artifactId)
-        if (moved === 'moved' && artifact) await tx.models.publish(modelOf(await tx.trainingJobs.get(jobId), artifact))
+        if (moved === 'moved' && artifact && modelName !== null)
+          await tx.models.publish(modelOf(await tx.trainingJobs.get(jobId), artifact, modelName))
         return moved
       }),
 

@@ -16,9 +16,9 @@ import type { FineTuneDependencies } from './fine-tune-dependencies.ts'
 export function modelOf(
   { id: jobId, accountId, baseModel }: TrainingJob,
   artifact: Artifact,
+  name = tunedModelName(jobId, publishedFiles(artifact)),
 ): Omit<TunedModel, 'createdAt'> {
   const served = publishedFiles(artifact)
-  const name = tunedModelName(jobId, served)
   const files = served.map((file) => ({ ...file, key: storageKeys.model(accountId, name, file.name) }))
   return { name, accountId, jobId, artifactId: artifact.id, baseModel, files }
 }
@@ -51,7 +51,8 @@ export function createPublishActivities({ database, storage }: Pick<FineTuneDepe
     const artifact = (await database.artifacts.newestModel(jobId)) ?? (await newestCheckpoint(jobId))
     if (!artifact)
       return { modelName: null, message: 'There is no saved model and no checkpoint.', hasCheckpoint: false }
-    const { name, files } = modelOf(await database.trainingJobs.get(jobId), artifact)
+    const job = await database.trainingJobs.get(jobId)
+    const { name, files } = modelOf(job, artifact, await freeName(job, artifact))
     const keyOf = new Map(publishedFiles(artifact).map((file) => [file.name, file.key]))
     // Tags the copies with the job id: no row links them to the job yet.
     for (const file of files) await storage.copy(keyOf.get(file.name) ?? '', file.key, { job: String(jobId) })
@@ -59,6 +60,15 @@ export function createPublishActivities({ database, storage }: Pick<FineTuneDepe
     if (files.length === 0 || !(await verifyFiles(storage, files))) return refuse(artifact)
     await database.artifacts.markVerified(artifact.id)
     return { modelName: name, artifactId: artifact.id }
+  }
+
+  /** An imported model keeps its name, which may be that of the same bytes from a job with the same id here. */
+  async function freeName({ id: jobId }: TrainingJob, artifact: Artifact): Promise<string> {
+    const served = publishedFiles(artifact)
+    const name = tunedModelName(jobId, served)
+    const owner = await database.models.jobOf(name)
+    if (owner === null || owner === jobId) return name
+    return tunedModelName(jobId, [...served, { name: 'artifact', sha256: artifact.id }])
   }
 
   async function newestCheckpoint(jobId: number): Promise<Artifact | null> {

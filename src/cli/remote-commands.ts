@@ -49,6 +49,14 @@ export const remoteCommands: Record<string, ListedCommand> = {
   upload: { summary: 'Uploads a data set for later training jobs.', load: () => import('./upload.ts') },
   data: { summary: 'Lists, checks and deletes data sets.', load: () => import('./data.ts') },
   models: { summary: 'Lists, names, downloads and deletes models.', load: () => import('./models.ts') },
+  export: {
+    summary: 'Writes an account to a folder: models, data sets, files, evals, and jobs as history.',
+    load: () => import('./export.ts'),
+  },
+  import: {
+    summary: 'Brings the account of a folder of `anneal export` into this account. A repeat changes nothing.',
+    load: () => import('./import.ts'),
+  },
   usage: { summary: 'Shows what each key has used of each model.', load: () => import('./usage.ts') },
   limits: { summary: 'Shows the limits of the account, and what is left of each.', load: () => import('./limits.ts') },
   webhooks: { summary: 'Manages webhooks and their deliveries.', load: () => import('./webhooks.ts') },

@@ -112,6 +112,8 @@ export type TrainingJob = {
   /** Set when the accepted cancel is a pause. A pause differs from a cancel in its name only. */
   pauseRequestedAt: Date | null
   modelName: string | null
+  /** The id in the installation where the job ran. Absent or null for a job of this one. */
+  importedJobId?: number | null
   createdAt: Date
   finishedAt: Date | null
 }

@@ -24,6 +24,7 @@ import { mountSignIn } from './anneal/sign-in-pages.ts'
 import { rolloutRoutes } from './anneal/rollouts.ts'
 import { trainingMethodRoutes } from './anneal/training-methods.ts'
 import { modelExportRoutes } from './anneal/model-exports.ts'
+import { movingRoutes } from './anneal/moving.ts'
 import { modelNameRoutes } from './anneal/model-names.ts'
 import { evaluationRoutes } from './anneal/evaluations.ts'
 import { modelRoutes } from './anneal/models.ts'
@@ -77,7 +78,7 @@ export const publicRoutes = [
   ...inChapter('OpenAI', openAiRoutes),
   ...inChapter('Service', [...usageRoutes, ...limitRoutes, ...keyRoutes]),
   ...inChapter('Webhooks', webhookRoutes),
-  ...inChapter('Service', auditRoutes),
+  ...inChapter('Service', [...auditRoutes, ...movingRoutes]),
   ...inChapter('Console', consoleRoutes),
   ...inChapter('Service', healthRoutes),
 ]

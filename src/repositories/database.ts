@@ -20,6 +20,7 @@ import { createFileUploadRepository } from './file-uploads.ts'
 import { createGradeRepository } from './grades.ts'
 import { createGraderPodRepository } from './grader-pods.ts'
 import { createRetentionRepository } from './retention.ts'
+import { createImportedJobRepository } from './imported-jobs.ts'
 import { createIdempotencyRepository } from './idempotency-keys.ts'
 import { createJobAcceptanceRepository } from './job-acceptance.ts'
 import { createJobBriefRepository } from './job-briefs.ts'
@@ -28,6 +29,7 @@ import { createConsoleSessionRepository } from './console-sessions.ts'
 import { createInferenceBatchRepository } from './inference-batches.ts'
 import { createRequestBatchRepository } from './request-batches.ts'
 import { createJobEventRepository } from './job-events.ts'
+import { createJobRecordRepository } from './job-records.ts'
 import { createJobFeedRepository } from './job-feed.ts'
 import { createJobTimelineRepository } from './job-timeline.ts'
 import { createJobTrackerRepository } from './job-trackers.ts'
@@ -72,6 +74,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   grades: createGradeRepository(db),
   graderPods: createGraderPodRepository(db),
   retention: createRetentionRepository(db),
+  importedJobs: createImportedJobRepository(db),
   idempotencyKeys: createIdempotencyRepository(db),
   inferenceBatches: createInferenceBatchRepository(db),
   requestBatches: createRequestBatchRepository(db),
@@ -80,6 +83,7 @@ const createRepositories = (db: Connection, run: RunStatement) => ({
   jobBriefs: createJobBriefRepository(run),
   jobDetails: createJobDetailsRepository(run),
   jobEvents: createJobEventRepository(db),
+  jobRecords: createJobRecordRepository(db),
   jobFeed: createJobFeedRepository(run),
   jobTimeline: createJobTimelineRepository(run),
   jobTrackers: createJobTrackerRepository(db),

@@ -18,6 +18,11 @@ export const createModelRepository = (db: Connection, run: RunStatement) => ({
     return model ?? null
   },
 
+  /** The job of the model, of any account. */
+  async jobOf(name: string): Promise<number | null> {
+    return (await db.model.findUnique({ where: { name }, select: { jobId: true } }))?.jobId ?? null
+  },
+
   /** Returns the names that exist, of any account. */
   async known(names: string[]): Promise<Set<string>> {
     const models = await db.model.findMany({ where: { name: { in: [...new Set(names)] } }, select: { name: true } })

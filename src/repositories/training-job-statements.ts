@@ -44,7 +44,7 @@ const columns = `id, account_id as "accountId", dataset_id as "datasetId", datas
       status_reason as "statusReason", status_message as "statusMessage", spec, spec_hash as "specHash",
       prepared_data as "preparedData", generation, current_attempt as "currentAttempt", resume_count as "resumeCount",
       resume_limit as "resumeLimit", cancel_requested_at as "cancelRequestedAt", model_name as "modelName",
-      pause_requested_at as "pauseRequestedAt", created_at as "createdAt", finished_at as "finishedAt"`
+      pause_requested_at as "pauseRequestedAt", created_at as "createdAt", finished_at as "finishedAt", imported_job_id as "importedJobId"`
 
 export const findJob: Statement = {
   name: 'find-job',

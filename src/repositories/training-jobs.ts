@@ -261,7 +261,7 @@ type Row = Prisma.TrainingJobGetPayload<object>
 /** The casts hold because only this file and the services write these columns. */
 function plain(row: Row): TrainingJob {
   const { apiKeyId: _key, updatedAt: _updatedAt, dataRemovedAt: _removedAt, stateSequence: _sequence, ...more } = row
-  const { datasetRun: _run, ...rest } = more
+  const { datasetRun: _run, importedFrom: _from, ...rest } = more
   return {
     ...rest,
     status: row.status as TrainingJobStatus,

@@ -41,7 +41,7 @@ const addUpByCause: Statement = {
           case $5::text when 'day' then to_char(created_at at time zone 'utc', 'YYYY-MM-DD')
             when 'key' then api_key_id when 'model' then base_model end as part
         from training_jobs
-        where account_id = $1::uuid and created_at >= $2::timestamp at time zone 'utc' and created_at < $3::timestamp at time zone 'utc'
+        where account_id = $1::uuid and imported_from is null and created_at >= $2::timestamp at time zone 'utc' and created_at < $3::timestamp at time zone 'utc'
         order by created_at desc, id desc limit $4::int),
       ran as (
         select j.part, a.cause, j.gpus, a.claimed_at, a.working_at, a.saved_at, a.ended_at,

@@ -63,21 +63,29 @@ async function readContract({ apiUrl }: Connection) {
 export type Api = Awaited<ReturnType<typeof openAccount>>
 
 /** An account of its own with its first key. */
-export async function openAccount() {
+export async function openAccount(stack: () => Connection = connection) {
   const apiKey = makeApiKey()
   const parsed = parseApiKey(apiKey)
   assert.ok(parsed)
   // A suite before this one may have killed the api, which is then just coming back.
   await eventually(() =>
-    fetch(`${connection().apiUrl}/readyz`).then(
+    fetch(`${stack().apiUrl}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     ),
   )
-  const database = connectDatabase(connection().databaseUrl, { poolSize: 1 })
+  const database = connectDatabase(stack().databaseUrl, { poolSize: 1 })
   await database.accounts.ensureWithApiKey({ name: 'test', keyId: parsed.id, secretHash: parsed.secretHash })
   await database.close()
-  return createApi(apiKey)
+  return createApi(apiKey, stack)
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
 }
 
 /** An empty key is not sent. */
@@ -102,7 +110,8 @@ export function createApi(apiKey: string, stack: () => Connection = connection) 
     // A file's bytes may be JSON or anything else.
     const isFile = contentType.startsWith('application/octet-stream')
     const text = await response.text()
-    const answer = (isText || (isFile && !/^\s*[[{]/.test(text)) ? text : JSON.parse(text)) as T
+    const isJson = !isText && (!isFile || isJsonText(text))
+    const answer = (isJson ? JSON.parse(text) : text) as T
     ;(await contract(stack()))({ method, path, status: response.status, contentType, body: answer })
     return { status: response.status, body: answer, headers: response.headers }
   }

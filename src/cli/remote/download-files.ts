@@ -1,7 +1,7 @@
 // Downloads files by links that need no key. A file gets its name once its hash is right, and a repeat goes on where it was.
 import { createHash, type Hash } from 'node:crypto'
 import { once } from 'node:events'
-import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { get as getByHttp, type IncomingMessage } from 'node:http'
 import { get as getByHttps } from 'node:https'
 import { dirname, join, sep } from 'node:path'
@@ -42,6 +42,26 @@ export async function downloadFiles({
     }
   }
   return files.map(({ url: _url, ...file }) => file)
+}
+
+/** Downloads a file whose hash nobody knows yet. @throws CommandError when it cannot be had whole */
+export async function fetchWhole(
+  path: string,
+  { sizeBytes, linkOf, signal }: { sizeBytes: number; linkOf: () => Promise<string>; signal: AbortSignal },
+): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true })
+  // What a killed download has left may be of other bytes, and no hash would tell.
+  const part = `${path}.part`
+  rmSync(part, { force: true })
+  if (sizeBytes === 0) return writeFileSync(path, '')
+  for (let tries = 1; ; tries += 1) {
+    const refusal = await fetchRest(part, { link: await linkOf(), sizeBytes, signal })
+    if (refusal === null) break
+    if (tries === mostTries)
+      throw new CommandError(`${path} could not be downloaded: ${refusal}. Repeat the command.`, exitCodes.unreachable)
+    await sleep(pauseMs * tries, undefined, { signal })
+  }
+  renameSync(part, path)
 }
 
 type Source = { url: string; linksOf: DownloadOptions['linksOf']; signal: AbortSignal }

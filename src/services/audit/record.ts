@@ -20,6 +20,8 @@ export type AuditAction =
   | 'eval.run.create'
   | 'eval.run.delete'
   | 'eval.update'
+  | 'import.data'
+  | 'import.job'
   | 'job.cancel'
   | 'job.pause'
   | 'job.resume'

@@ -82,7 +82,19 @@ async function isKnownBad(
   return trainingDataProblem(report, { isSkipping: spec.skipBadRows ?? false }) !== null
 }
 
-function refuseUnlessResumable({ id, status, resumeCount, resumeLimit, cancelRequestedAt }: TrainingJob) {
+function refuseUnlessResumable({
+  id,
+  status,
+  resumeCount,
+  resumeLimit,
+  cancelRequestedAt,
+  importedJobId,
+}: TrainingJob) {
+  if (importedJobId)
+    throw new ServiceError(
+      'conflict',
+      `Job ${id} ran in another installation, as job ${importedJobId}. It was imported as history and cannot be resumed. Submit a new job.`,
+    )
   if (status === 'COMPLETED') throw new ServiceError('conflict', `Job ${id} is complete and cannot be resumed.`)
   if (!isResumable(status))
     throw new ServiceError(

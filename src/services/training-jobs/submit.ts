@@ -233,7 +233,7 @@ function nameNotes({ deps: { catalogue } }: Ctx, name: string | null): TrainingN
 }
 
 /** The answers are scored when they are read, which is too often to ask a judge or to run a program. */
-async function checkGraders({ deps, accountId }: Ctx, graders: readonly Grader[]) {
+export async function checkGraders({ deps, accountId }: Ctx, graders: readonly Grader[]) {
   await deps.grading.compile(accountId, graders, 'evaluation.graders')
   for (const [index, grader] of graders.entries())
     if (grader.type === 'model' || grader.type === 'python')

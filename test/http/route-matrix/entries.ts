@@ -66,6 +66,19 @@ const job = (query?: string): Entry => ({
       : { sent: ({ jobId }) => ({ params: { job_id: jobId }, query }), status: 400 },
 })
 
+const importedDataset = {
+  ...{ dataset_id: 'moved-set', version: 1, created_at: '2026-11-01T08:00:00.000Z', file_name: null, purpose: null },
+  ...{ expires_at: null, is_public: false, columns: null, size: 1000, sha256: 'a'.repeat(64) },
+}
+const importedJob = {
+  ...{ installation: '00000000-0000-4000-8000-000000000001', job_id: 12, base_model: base },
+  record: { size: 1000, sha256: 'b'.repeat(64) },
+  files: [
+    { name: 'adapter_model.safetensors', size: 100_000, sha256: 'c'.repeat(64) },
+    { name: 'adapter_config.json', size: 1000, sha256: 'd'.repeat(64) },
+  ],
+}
+
 const datasetInBody = (more: object = {}): Entry => ({
   about: [({ datasetId }) => ({ body: { dataset_id: datasetId, ...more } })],
   invalid: bad({ body: { dataset_id: 7 } }),
@@ -355,6 +368,10 @@ export const entries: Record<string, Entry> = {
     foreign: 'lists',
     invalid: bad({ query: 'after=..' }),
   },
+  get_dataset_version: {
+    about: [({ datasetId }) => ({ params: { dataset_id: datasetId, version: 1 } })],
+    invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId, version: 'x' } }), status: 404 },
+  },
   list_dataset_versions: {
     about: [({ datasetId }) => ({ params: { dataset_id: datasetId } })],
     invalid: { sent: ({ datasetId }) => ({ params: { dataset_id: datasetId }, query: 'after=0' }), status: 400 },
@@ -416,6 +433,7 @@ export const entries: Record<string, Entry> = {
   list_attempts: job('after=0'),
   list_training_job_metrics: job('since_step=x'),
   list_rollouts: job('limit=0'),
+  read_training_job_record: job(),
   read_skipped_rows: {
     about: [({ jobId }) => ({ params: { job_id: jobId } })],
     invalid: noId({ job_id: 'x' }),
@@ -572,6 +590,16 @@ export const entries: Record<string, Entry> = {
       ({ deliveryId }) => ({ params: { webhook_id: nobodysId, delivery_id: deliveryId } }),
     ],
     invalid: noId({ webhook_id: 'x', delivery_id: 'x' }),
+  },
+  import_dataset: {
+    about: [() => ({ body: importedDataset })],
+    foreign: namesNothing,
+    invalid: bad({ body: { ...importedDataset, version: 0 } }),
+  },
+  import_training_job: {
+    about: [() => ({ body: importedJob })],
+    foreign: namesNothing,
+    invalid: bad({ body: { ...importedJob, base_model: 'absent' } }),
   },
   list_audit_events: { about: [() => ({})], foreign: 'lists', invalid: bad({ query: 'limit=1001' }) },
 

@@ -20,6 +20,14 @@ export const service: Record<string, Extreme[]> = {
   get_usage: [{ what: '1,000 entries', sent: () => ({ query: 'limit=1000' }) }],
   get_training_usage: [{ what: '3,000 jobs by key', sent: () => ({ query: 'group_by=key' }) }],
   get_limits: [{ what: 'a full account', sent: () => ({}) }],
+  import_dataset: bloated({
+    ...{ dataset_id: 'd'.repeat(128), version: 1, created_at: '2026-11-01T08:00:00Z', file_name: 'f'.repeat(512) },
+    ...{ purpose: null, expires_at: null, is_public: false, columns: null, size: 1, sha256: 'a'.repeat(64) },
+  }),
+  import_training_job: bloated({
+    ...{ installation: '00000000-0000-4000-8000-000000000001', job_id: 1, base_model: 'b'.repeat(256) },
+    ...{ record: { size: 1, sha256: 'a'.repeat(64) }, files: [] },
+  }),
   create_key: [
     ...bloated({ name: 'n'.repeat(100), scopes: ['read'] }),
     { what: '15,900 scopes', sent: () => ({ body: { name: 'n', scopes: list(15_900, () => 'read') } }) },
