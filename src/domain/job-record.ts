@@ -216,6 +216,7 @@ const EvaluationLine = z.strictObject({
   base: z.string(),
   prefersChosen: scores,
   item: scores,
+  samples: scores,
   scores,
 })
 

@@ -110,11 +110,12 @@ export const createImportedJobRepository = (db: Connection) => ({
   },
 
   async addEvaluation(artifactId: string, lines: LineOf<'evaluation'>[]) {
-    const data = lines.map(({ type: _type, prefersChosen, item, scores, ...line }) => ({
+    const data = lines.map(({ type: _type, prefersChosen, item, samples, scores, ...line }) => ({
       ...{ ...line, artifactId },
       ...{
         prefersChosen: prefersChosen ?? Prisma.DbNull,
         item: item ?? Prisma.DbNull,
+        samples: samples ?? Prisma.DbNull,
         scores: scores ?? Prisma.DbNull,
       },
     }))
