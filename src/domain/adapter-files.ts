@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { invalidInput } from './service-error.ts'
 
 export const mostConfigBytes = 1024 * 1024
-const mostHeaderBytes = 16 * 1024 * 1024
+/** Some thousand layers. It is read on the event loop. */
+const mostHeaderBytes = 1024 * 1024
 const prefix = 'base_model.model.'
 const floats = ['F16', 'BF16', 'F32', 'F64']
 
@@ -26,7 +27,15 @@ const Plain = z.object({
   qalora_group_size: z.int().optional(),
 })
 
-const Tensor = z.object({ dtype: z.enum(floats), shape: z.tuple([z.int().min(1), z.int().min(1)]) })
+/** Null for anything but a matrix of floats. By hand: a header has thousands. */
+function shapeOf(tensor: unknown): [number, number] | null {
+  const { dtype, shape } = Object(tensor) as { dtype?: unknown; shape?: unknown }
+  if (!Array.isArray(shape) || shape.length !== 2 || !floats.includes(String(dtype))) return null
+  const [rows, columns] = shape as unknown[]
+  return isCount(rows) && isCount(columns) ? [rows, columns] : null
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
 
 const refused = (message: string) => invalidInput('files', message)
 
@@ -40,7 +49,7 @@ export function checkAdapterConfig(text: string, maxRank: number): number {
     throw refused(`${file} is not that of a plain LoRA adapter: ${issue?.path.join('.')}: ${issue?.message}`)
   }
   for (const [name, value] of Object.entries(config))
-    if (!(name in Plain.shape) && !isOff(value))
+    if (!Object.hasOwn(Plain.shape, name) && !isOff(value))
       throw refused(`${file} sets ${name.slice(0, 100)}, which no server here has.`)
   if (plain.data.r > maxRank) throw refused(`${file} has r ${plain.data.r}; the base model takes ${maxRank} at most.`)
   return plain.data.r
@@ -64,10 +73,10 @@ export function checkAdapterHeader(text: string, rank: number): void {
   const factors = new Map<string, number>()
   for (const [key, value] of Object.entries(tensors)) {
     const [, layer, factor] = /^(.+)\.(lora_[AB])(?:\.weight)?$/.exec(key) ?? []
-    const tensor = Tensor.safeParse(value)
-    if (!key.startsWith(prefix) || layer === undefined || !tensor.success)
+    const shape = shapeOf(value)
+    if (!key.startsWith(prefix) || layer === undefined || !shape)
       throw refused(`${file} holds ${key.slice(0, 200)}, which is not a LoRA factor.`)
-    const [rows, columns] = tensor.data.shape
+    const [rows, columns] = shape
     if ((factor === 'lora_A' ? rows : columns) !== rank)
       throw refused(
         `${file}: ${key.slice(0, 200)} has the shape ${rows} × ${columns}, which does not fit rank ${rank}.`,

@@ -17,7 +17,14 @@ const text = z.string().max(100_000)
 const word = z.string().max(256)
 const hash = z.string().regex(/^[0-9a-f]{64}$/)
 const bytes = z.int().min(0)
-const time = z.iso.datetime().transform((at) => new Date(at))
+const dayMs = 24 * 3_600_000
+/** Another clock may be ahead. */
+const time = z.iso
+  .datetime()
+  .transform((at) => new Date(at))
+  .refine((at) => at.getUTCFullYear() >= 2000 && at.getTime() < Date.now() + dayMs, {
+    error: 'must be a time from 2000 until now',
+  })
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable()
 
 /** A version of a data set that is exported, too; null where it was deleted. */
@@ -69,7 +76,7 @@ const Spec = z.strictObject({
       system: text.optional(),
     })
     .optional(),
-  metadata: z.record(word, text).optional(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).optional(),
   startFrom: z.strictObject({ modelName: hash, jobId: count }).optional(),
   warnings: z.array(text).max(1000).optional(),
 })
@@ -108,7 +115,7 @@ const Model = z.strictObject({
   scores: orNull(z.record(z.string(), z.json())),
   createdAt: time,
   /** Null without a custom name. */
-  version: orNull(z.int().min(1).max(maxInt)),
+  version: orNull(z.int().min(1).max(1_000_000)),
 })
 
 export const JobLine = z.strictObject({

@@ -203,6 +203,7 @@ const listPastJobs: Statement = {
           coalesce((spec->>'nodes')::int, 1)
             * coalesce((spec->>'gpus')::int, (spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as gpu_count
         from training_jobs where status = 'COMPLETED' and base_model = $1::text and finished_at is not null
+          and imported_from is null
           and coalesce(spec->'method'->>'type', 'supervised') = $4::text
         order by finished_at desc limit 100) j
       join dataset_versions v on v.id = j.dataset_version_id

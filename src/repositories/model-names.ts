@@ -73,4 +73,5 @@ const versionFields = Prisma.sql`
     case when j.spec ? 'startFrom' then jsonb_build_object(
       'modelName', j.spec->'startFrom'->>'modelName', 'name', p.name, 'version', p.version) end as parent
   from models m join training_jobs j on j.id = m.job_id left join model_versions v on v.model_name = m.name
-    left join model_versions p on p.model_name = j.spec->'startFrom'->>'modelName'`
+    left join model_versions p on p.model_name = j.spec->'startFrom'->>'modelName'
+      and (p.account_id = j.account_id or j.imported_from is null)`

@@ -142,7 +142,7 @@ const listFailures: Statement = {
   name: 'operator-failures',
   text: `
     select ${columns} from (
-      select * from training_jobs where status = 'FAILED' and finished_at >= $1::timestamptz
+      select * from training_jobs where status = 'FAILED' and finished_at >= $1::timestamptz and imported_from is null
       order by finished_at desc limit $2::int) j
     ${withAttempt} order by j.finished_at desc, j.id desc`,
 }

@@ -62,7 +62,9 @@ type Wanted = Pick<ImportedDataset, 'datasetId' | 'version' | 'sizeBytes' | 'sha
 async function isThere({ accountId, deps }: Ctx, { datasetId, version, ...wanted }: Wanted): Promise<boolean> {
   const found = await deps.database.jobRecords.version(accountId, datasetId, version)
   if (!found) return false
-  const stored = await deps.storage.sha256(found.uploadKey)
+  const { sizeBytes } = (await deps.storage.stat(found.uploadKey)) ?? {}
+  // Without a look at bytes that cannot be the same.
+  const stored = sizeBytes === wanted.sizeBytes ? await deps.storage.sha256(found.uploadKey) : null
   if (stored?.sizeBytes === wanted.sizeBytes && stored.sha256 === wanted.sha256) return true
   throw new ServiceError(
     'conflict',

@@ -15,7 +15,7 @@ import { requireRoomInDatabase, requireRoomToCopy } from '../limits/account-quot
 import { commitStored, type Stored } from '../store-then-commit.ts'
 import { checkGraders } from '../training-jobs/submit.ts'
 import type { ImportState } from './import-dataset.ts'
-import { readJobLine } from './record-lines.ts'
+import { checkRecord, readJobLine } from './record-lines.ts'
 import { dropStaged, findStaged, takeStaged, type SentFile } from './staged.ts'
 import { writeJob } from './write-job.ts'
 
@@ -37,7 +37,21 @@ const recordName = 'record.jsonl'
  * Writes a job that ended in another installation, with its model, as history: it never runs. A repeat finds the same job.
  * @throws ServiceError invalid_input for a base model that the catalogue lacks, a wrong record or adapter, quota_exceeded
  */
-export async function importJob({ ctx, input }: { ctx: Ctx; input: ImportedJobInput }): Promise<ImportedJobAnswer> {
+export async function importJob(asked: { ctx: Ctx; input: ImportedJobInput }): Promise<ImportedJobAnswer> {
+  try {
+    return await importOnce(asked)
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+  }
+  // Another import of the job was faster, or another account took the model's name just now.
+  try {
+    return await importOnce(asked)
+  } catch (error) {
+    throw isUniqueViolation(error) ? invalidInput('record', 'The record names something twice.') : error
+  }
+}
+
+async function importOnce({ ctx, input }: { ctx: Ctx; input: ImportedJobInput }): Promise<ImportedJobAnswer> {
   const there = await findImported(ctx, input)
   if (there) return there
   const entry = baseModelOf(ctx, input.baseModel)
@@ -54,10 +68,6 @@ export async function importJob({ ctx, input }: { ctx: Ctx; input: ImportedJobIn
     const made = await create(ctx, input, { entry, place })
     for (const file of files) await dropStaged(ctx, file)
     return { state: 'done', needs: [], ...made }
-  } catch (error) {
-    // Another import of the job was faster, or another account took the model's name just now.
-    if (isUniqueViolation(error)) return (await findImported(ctx, input)) ?? importJob({ ctx, input })
-    throw error
   } finally {
     await ctx.deps.storage.remove([place.key(recordName)]).catch(() => undefined)
     if (place.kept === 'no') await ctx.deps.storage.removeFolder(place.key('')).catch(() => undefined)
@@ -94,6 +104,8 @@ async function create(ctx: Ctx, input: ImportedJobInput, { entry, place }: Work)
   const openRecord = async () => (await storage.read(place.key(recordName))) ?? []
   const line = await readJobLine((await openRecord()) as AsyncIterable<Buffer>)
   requireSame(input, line, entry)
+  // All of it, before the adapter lies where models are read.
+  await checkRecord((await openRecord()) as AsyncIterable<Buffer>)
   if (line.spec.evaluation?.graders) await checkGraders(ctx, gradersOf(line.spec.evaluation.graders))
   const model = line.model && (await publish(ctx, line, { entry, place }))
   await commitStored(database, place, async (tx) => {
@@ -110,7 +122,7 @@ function requireSame(input: ImportedJobInput, line: JobLine, entry: CatalogueEnt
     throw invalidInput('record', 'The record is of another job than the request.')
   const textOf = (files: readonly SentFile[]) =>
     files
-      .map(({ name, sha256 }) => `${name} ${sha256}`)
+      .map(({ name, sizeBytes, sha256 }) => `${name} ${sizeBytes} ${sha256}`)
       .toSorted()
       .join()
   if (textOf(model?.files ?? []) !== textOf(input.files))

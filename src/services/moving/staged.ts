@@ -29,6 +29,7 @@ export async function takeStaged(ctx: Ctx, file: StagedFile, key: string, tags?:
   await storage.copy(file.uploadKey, key, tags)
   const copied = await storage.sha256(key)
   if (copied?.sizeBytes === file.sizeBytes && copied.sha256 === file.sha256) return
+  if (!copied) throw new ServiceError('conflict', `Another import has taken ${file.name}. Repeat the request.`)
   await dropStaged(ctx, file)
   throw new ServiceError('invalid_input', `${file.name} arrived with other bytes than its hash says. Send it again.`)
 }

@@ -47,7 +47,7 @@ async function writeLines({ importedJobs }: Repositories, lines: RecordLine[], {
     case 'event':
       return importedJobs.addEvents(
         id,
-        ofType(lines, 'event').map(({ type: _type, ...event }) => event),
+        ofType(lines, 'event').map(({ type: _type, actor, ...event }) => ({ ...event, actor: actorElsewhere(actor) })),
       )
     case 'evaluation':
       if (model) await importedJobs.addEvaluation(model.artifactId, ofType(lines, 'evaluation'))
@@ -55,6 +55,11 @@ async function writeLines({ importedJobs }: Repositories, lines: RecordLine[], {
     case undefined:
   }
 }
+
+const elsewhere = 'imported:'
+
+/** Nobody of this installation, whatever the record says. */
+const actorElsewhere = (actor: string) => (actor.startsWith(elsewhere) ? actor : elsewhere + actor)
 
 const ofType = <T extends RecordLine['type']>(lines: RecordLine[], type: T) =>
   lines.filter((line): line is LineOf<T> => line.type === type)

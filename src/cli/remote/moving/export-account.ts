@@ -36,6 +36,8 @@ const pageSize = '100'
 
 export async function exportAccount(about: Omit<Export, 'archive' | 'models'>): Promise<Manifest> {
   const { client, folder } = about
+  // All that is written here is for its owner alone, also in a folder that was there before.
+  process.umask(0o077)
   const archive = openArchive(folder)
   const { data } = await client.get('/v1/models')
   const models = new Map(data.filter(({ owned_by: owner }) => owner === 'account').map((model) => [model.id, model]))
@@ -240,7 +242,8 @@ async function othersOf(client: Client): Promise<string[]> {
   const { webhooks } = await client.get('/v1/webhooks')
   return [
     ...webhooks.map(
-      ({ url }) => `the webhook to ${url}: create it anew, because its secret is made by each installation`,
+      ({ url }) =>
+        `the webhook to ${new URL(url).origin}: create it anew, because its secret is made by each installation`,
     ),
     'API keys, stored rows, batches, evaluations and runs of evals, stored responses, usage, checkpoints, samples and logs: docs/moving.md says why',
   ]

@@ -130,10 +130,11 @@ async function importJob(work: Import, piece: JobPiece, { ids }: Moved): Promise
   const isNew = settled(piece, answer.state)
   ids.push({ kind: 'job', old: String(jobId), new: String(answer.job_id) })
   if (piece.model_name !== null) {
-    const name = answer.model_name ?? '(deleted)'
-    ids.push({ kind: 'model', old: piece.model_name, new: name })
-    if (piece.version !== null)
-      ids.push({ kind: 'version', old: piece.version, new: await versionOf(work.client, name) })
+    const name = answer.model_name
+    ids.push({ kind: 'model', old: piece.model_name, new: name ?? '(deleted)' })
+    // Somebody has deleted the model since an earlier import.
+    const version = name === null ? '(deleted)' : await versionOf(work.client, name)
+    if (piece.version !== null) ids.push({ kind: 'version', old: piece.version, new: version })
   }
   return isNew
 }
@@ -148,6 +149,8 @@ async function versionOf(client: Client, modelName: string): Promise<string> {
 async function importAlias({ client }: Import, { name, alias, version }: AliasPiece, { ids }: Moved): Promise<boolean> {
   const here = ids.find(({ kind, old }) => kind === 'version' && old === `${name}@${version}`)?.new
   const number = here?.slice(here.lastIndexOf('@') + 1)
+  // The model of the alias was deleted since an earlier import.
+  if (here === '(deleted)') return false
   if (!here || !number || !/^\d+$/.test(number)) throw new CommandError(`No imported model is ${name}@${version}.`)
   const params = { name, alias }
   const { aliases } = await client.get('/v1/models/:name', { params: { name }, query: { limit: '1' } })

@@ -23,7 +23,7 @@ export const VersionPath = z.object({
 
 const versionFields = {
   dataset_id: z.string().min(1).max(256).describe('The id of the data set'),
-  version: z.int().min(1).max(maxInt).describe('The number of the version'),
+  version: z.int().min(1).max(1_000_000).describe('The number of the version'),
   created_at: z.iso.datetime().describe('When it was uploaded'),
   file_name: z.string().min(1).max(512).nullable().describe('Of a file of /openai/v1/files; null for other data sets'),
   purpose: z.enum(filePurposes).nullable().describe('Of a file; null for training data'),
@@ -70,7 +70,7 @@ export const JobImport = named(
     base_model: z.string().min(1).max(256).describe('The base model of the job'),
     record: z
       .strictObject({
-        size: Size.max(2 ** 30).describe('Bytes of the record'),
+        size: Size.max(2 ** 28).describe('Bytes of the record'),
         sha256: Hash.describe('SHA-256 of the record'),
       })
       .describe('What GET /v1/train/jobs/{job_id}/record answered there: its bytes and their SHA-256'),
