@@ -39,7 +39,8 @@ const shareOf = ({ item_counts: { completed, failed, total } }: Batch) => (compl
 function BatchPage({ batch }: { batch: Batch }) {
   const { status, status_message: message, item_counts: counts, links, kind } = batch
   const isOpen = isOpenBatch(batch)
-  const errors = links.errors ?? (counts.failed > 0 && kind !== 'requests' ? links.result : null)
+  const result = useResult(batch)
+  const errors = links.errors ?? (counts.failed > 0 && kind !== 'requests' ? result : null)
   return (
     <>
       <div className="title">
@@ -85,16 +86,23 @@ function Elapsed({ batch }: { batch: Batch }) {
   return <>{duration(Math.max(0, (to.getTime() - from.getTime()) / 1000))}</>
 }
 
+/** The address of the results for a session that may read them. Answers to prompts need the scope of asking; files do not. */
+function useResult({ kind, links }: Batch): string | null {
+  const mayAsk = useMay('inference')
+  return mayAsk || kind === 'requests' ? links.result : null
+}
+
 function Actions({ batch }: { batch: Batch }) {
   const { id, kind, links } = batch
   const mayAsk = useMay('inference')
+  const result = useResult(batch)
   const [isAsking, setAsking] = useState(false)
   const file = `batch-${id.replace('batch_', '')}`
   return (
     <div className="buttons">
-      {links.result !== null && (
+      {result !== null && (
         <Download
-          path={links.result}
+          path={result}
           name={`${file}.${kind === 'requests' ? 'jsonl' : 'json'}`}
           text={isOpenBatch(batch) ? 'Download the results so far' : 'Download the results'}
         />

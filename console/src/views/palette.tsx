@@ -106,6 +106,8 @@ function useItems(showHelp: () => void, text: string): Item[] {
   const models = useQuery(modelsQuery).data ?? []
   const { datasets = [] } = useQuery(datasetsQuery).data ?? {}
   const mayAsk = useMay('inference')
+  // A base model has no page of its own, only the playground.
+  const shownModels = models.filter(({ job_id: jobId }) => mayAsk || jobId !== null)
   const [actions] = useState(actionsOfPage)
   const to = (group: string, name: string, path: string, detail?: string): Item => ({
     group,
@@ -122,7 +124,7 @@ function useItems(showHelp: () => void, text: string): Item[] {
     ...jobs.map(({ job_id: id, display_name: name, status }) =>
       to('Job', name, `/jobs/${id}`, `${id} · ${status.toLowerCase()}`),
     ),
-    ...models.map(({ id, aliases, job_id: jobId, display_name: name }) =>
+    ...shownModels.map(({ id, aliases, job_id: jobId, display_name: name }) =>
       to(
         'Model',
         name ?? aliases[0] ?? short(id),

@@ -9,7 +9,9 @@ import { stopStack } from '../../../src/embedded/stop.ts'
 import { makeHome, startStack, whenReady } from '../../embedded/support/stack-process.ts'
 import { eventually, patienceMs } from '../../support/eventually.ts'
 import { clientId, startProvider } from '../../support/provider.ts'
+import { fillAccount } from './filled-account.ts'
 import { launch, openProfile } from './launch.ts'
+import { walkOf } from './walk.ts'
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -104,6 +106,27 @@ suite('people sign in with an identity provider', { timeout: patienceMs }, () =>
       (await stranger.context().cookies(site)).filter(({ name }) => name.startsWith('anneal_session')).length,
       0,
     )
+  })
+
+  test('no page shows a viewer a button whose request is refused', async () => {
+    const page = await signIn('vic', '/console/jobs')
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+    const filled = await fillAccount(home.dir, site, 'research')
+    const { refused, pressAll } = walkOf(page)
+    const settings = ['keys', 'webhooks', 'audit', 'account'].map((tab) => `settings?tab=${tab}`)
+    const others = ['new', 'evaluations', 'batches', 'playground', 'compare', 'usage']
+    for (const path of [...filled, ...others, ...settings]) await pressAll(`${site}/console/${path}`)
+    assert.deepEqual(refused, [])
+    // The same walk finds the buttons of a session that takes itself for an admin's.
+    await page.evaluate(`localStorage.setItem('anneal-session', JSON.stringify({
+      ...JSON.parse(localStorage.getItem('anneal-session')), scopes: ['read', 'data', 'training', 'inference', 'admin'] }))`)
+    const acting = filled.filter((path) => /^(jobs|data|batches)\//.test(path))
+    for (const path of acting) await pressAll(`${site}/console/${path}`)
+    for (const found of [/POST .*\/cancel on .*\/jobs\//, /DELETE .* on .*\/data\//, /GET .*\/result on .*\/batches\//])
+      assert.ok(
+        refused.some((each) => found.test(each)),
+        `${String(found)} in ${refused.join('\n')}`,
+      )
   })
 
   test('a sign-in is refused with another state, a second time, without its cookie, and to a foreign page', async () => {
