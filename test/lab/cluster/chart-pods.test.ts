@@ -49,7 +49,7 @@ describe('an installation on an empty cluster', async () => {
 
   test('leaves nothing, though a model server runs', async (t) => {
     assert.ok((await blue.objects()).some((name) => name.startsWith('deployment.apps/model-server')))
-    await timed(t, 'helm uninstall', blue.uninstall)
+    await timed(t, 'helm uninstall', () => blue.uninstall())
     assert.equal(await kubectl('-n', 'blue', 'get', 'secrets,persistentvolumeclaims,pods,jobs', '-o', 'name'), '')
     assert.equal(await kubectl('get', 'namespaces', blue.runs, '--ignore-not-found', '-o', 'name'), '')
   })
