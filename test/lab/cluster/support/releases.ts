@@ -20,7 +20,7 @@ const kinds =
   'deployments,jobs,pods,services,serviceaccounts,configmaps,secrets,roles,rolebindings,networkpolicies,' +
   'poddisruptionbudgets,resourcequotas,limitranges,persistentvolumeclaims,namespaces'
 
-export const helm = (...args: string[]) => output(helmPath, [...args, '--kubeconfig', cluster.kubeconfig])
+const helm = (...args: string[]) => output(helmPath, [...args, '--kubeconfig', cluster.kubeconfig])
 export const kubectl = (...args: string[]) =>
   output(kubectlPath ?? 'kubectl', ['--kubeconfig', cluster.kubeconfig, ...args])
 
