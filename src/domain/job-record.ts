@@ -196,7 +196,7 @@ const StepLine = z.strictObject({
   validLoss: figure,
   validTokenAccuracy: figure,
   validRows: orNull(count),
-  series: orNull(z.record(word, z.number())),
+  series: orNull(z.record(word, z.number()).refine((series) => Object.keys(series).length <= 200)),
   at: time,
 })
 

@@ -100,9 +100,15 @@ export const createImportedJobRepository = (db: Connection) => ({
     await db.attempt.createMany({ data })
   },
 
+  /** One parameter for all lines: a job may have 100,000 steps, and its transaction 30 seconds. */
   async addSteps(jobId: number, lines: LineOf<'step'>[]) {
-    const data = lines.map(({ type: _type, series, ...line }) => ({ ...line, jobId, series: series ?? Prisma.DbNull }))
-    await db.trainingStep.createMany({ data })
+    await db.$executeRaw`
+      insert into training_steps (job_id, step, attempt, loss, learning_rate, epoch, iter_time, flops, remaining_time, tokens,
+        grad_norm, tokens_per_second, token_accuracy, valid_loss, valid_token_accuracy, valid_rows, series, at)
+      select ${jobId}::int, line.* from json_to_recordset(${JSON.stringify(lines)}::json) as line (step int, attempt int,
+        loss float8, "learningRate" float8, epoch float8, "iterTime" float8, flops float8, "remainingTime" float8, tokens int8,
+        "gradNorm" float8, "tokensPerSecond" float8, "tokenAccuracy" float8, "validLoss" float8,
+        "validTokenAccuracy" float8, "validRows" int, series jsonb, at timestamptz)`
   },
 
   async addEvents(jobId: number, lines: Omit<LineOf<'event'>, 'type'>[]) {

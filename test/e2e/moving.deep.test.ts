@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { sha256Hex } from '../../src/domain/identifiers.ts'
 import type { Connection } from '../../src/embedded/connection.ts'
 import { root } from '../../tools/paths.mjs'
 import { sampleFile, sampleRows } from '../support/rows.ts'
@@ -181,6 +182,48 @@ suite('an account that moves between two installations', () => {
     await target.untilStatus(id, 'COMPLETED')
   })
 
+  test('a forged export gets no name, no state and no setting that a job of its own could not have', async () => {
+    const opened = await openAccount(() => second.connection)
+    const refused = async (forgery: Forgery, sentence: RegExp) => {
+      const { exitCode, stderr } = await anneal(['import', forge(forgery)], there(opened.apiKey))
+      assert.match(stderr, sentence)
+      assert.equal(exitCode, 1)
+    }
+    const change = (from: string, to: string) => (text: string) => text.replace(from, to)
+    await refused({ record: change('"status":"COMPLETED"', '"status":"QUEUED"') }, /must be the status of an ended job/)
+    await refused({ record: change('"spec":{', '"spec":{"dataKey":"uploads/other",') }, /Unrecognized key/)
+    await refused({ record: change('"jobId":', '"jobId":7') }, /The record is of another job/)
+    await refused({ config: change('"use_dora": false', '"use_dora": true') }, /use_dora/)
+    assert.deepEqual(await opened.get('/v1/train/jobs'), [])
+    const claimed = 'f'.repeat(64)
+    const renamed = forge({ record: (text) => text.replaceAll(/"name":"[0-9a-f]{64}"/g, `"name":"${claimed}"`) })
+    const { exitCode, stdout, stderr } = await anneal(['import', renamed, '--json'], there(opened.apiKey))
+    assert.equal(exitCode, 0, stderr)
+    const { ids } = JSON.parse(stdout) as Imported
+    assert.notEqual(ids.find(({ kind }) => kind === 'model')?.new, claimed)
+  })
+
+  type Forgery = { record?: (text: string) => string; config?: (text: string) => string }
+
+  /** An export of one job with its model, whose files are changed and whose hashes are right. */
+  function forge({ record: changeRecord = (text) => text, config = (text) => text }: Forgery): string {
+    const copy = mkdtempSync(join(folder, 'forged-'))
+    cpSync(archive, copy, { recursive: true })
+    const manifest = manifestIn(copy)
+    const piece = manifest.pieces.find(({ kind }) => kind === 'job') ?? assert.fail('no job')
+    const jobFolder = join(copy, 'jobs', String(piece.job_id))
+    const [before, after] = changeFile(join(jobFolder, 'adapter_config.json'), config)
+    const rehashed = (text: string) =>
+      text
+        .replaceAll(before.sha256, after.sha256)
+        .replace(`"sizeBytes":${before.sizeBytes},`, `"sizeBytes":${after.sizeBytes},`)
+    const [, record] = changeFile(join(jobFolder, 'record.jsonl'), (text) => changeRecord(rehashed(text)))
+    const files = piece.files.map((file) => (file.name === 'adapter_config.json' ? { ...file, ...after } : file))
+    const pieces = [{ ...piece, files, record: { name: 'record.jsonl', ...record } }]
+    writeFileSync(join(copy, 'manifest.json'), JSON.stringify({ ...manifest, pieces }))
+    return copy
+  }
+
   test('a second account of the same installation gets names of its own for the same models', async () => {
     const opened = await openAccount(() => second.connection)
     const { ids } = await importInto(there(opened.apiKey))
@@ -193,8 +236,23 @@ suite('an account that moves between two installations', () => {
   })
 })
 
+type Described = { sizeBytes: number; sha256: string }
+type JobPiece = { kind: string; job_id: number; files: (Described & { name: string })[] }
+
 const manifestIn = (folder: string) =>
-  JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { counts: Record<string, number> }
+  JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as {
+    counts: Record<string, number>
+    pieces: JobPiece[]
+  }
+
+/** @returns size and hash before and after */
+function changeFile(path: string, change: (text: string) => string): [Described, Described] {
+  const describe = (bytes: Buffer) => ({ sizeBytes: bytes.length, sha256: sha256Hex(bytes) })
+  const old = readFileSync(path)
+  const changed = Buffer.from(change(old.toString()))
+  writeFileSync(path, changed)
+  return [describe(old), describe(changed)]
+}
 
 async function hashesOf(api: Api, name: string) {
   const { files } = await api.get<{ files: { name: string; sha256: string }[] }>(

@@ -8,7 +8,11 @@ import { readRecordLines } from './record-lines.ts'
 
 type Job = { id: number; line: JobLine; model: ImportedModel | null; record: AsyncIterable<Buffer> }
 
-const linesAtOnce = 500
+/** Lines of one statement. A line of an evaluation may be long. */
+const linesAtOnce = { attempt: 200, step: 2000, event: 200, evaluation: 50 } as const satisfies Record<
+  RecordLine['type'],
+  number
+>
 
 /** Writes the rows of an imported job, from its checked record. */
 export async function writeJob(ctx: Ctx, tx: Repositories, { id, line, model, record }: Job) {
@@ -23,11 +27,11 @@ export async function writeJob(ctx: Ctx, tx: Repositories, { id, line, model, re
   await tx.importedJobs.dropAnnouncements(id)
 }
 
-/** Consecutive lines of one type, some hundred at once. */
+/** Consecutive lines of one type. */
 async function* runsOf(lines: AsyncIterable<RecordLine>): AsyncGenerator<RecordLine[]> {
   let run: RecordLine[] = []
   for await (const line of lines) {
-    if (run.length === linesAtOnce || (run[0] && run[0].type !== line.type)) {
+    if (run[0] && (run[0].type !== line.type || run.length === linesAtOnce[line.type])) {
       yield run
       run = []
     }
