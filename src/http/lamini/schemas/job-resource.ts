@@ -158,13 +158,16 @@ const resource = {
   links: Links,
   sent_by: z
     .object({
-      key_id: z.string(),
+      key_id: z.string().describe('The key that sent the request'),
       name: z
         .string()
         .nullable()
         .describe('The name of the key; of a person, the name and the mail address. Null once the key is removed'),
       person: z
-        .object({ subject: z.string(), mail: z.string().nullable() })
+        .object({
+          subject: z.string().describe('The id of the person at the identity provider'),
+          mail: z.string().nullable().describe('The mail address; null where the provider names none'),
+        })
         .nullable()
         .describe('Who signed in with the identity provider. Only admins of the account see it; null for a key'),
     })
