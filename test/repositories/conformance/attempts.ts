@@ -401,5 +401,6 @@ export const attemptCases: Cases = {
     assert.deepEqual(await find('one'), { ...model, createdAt: start, learned: null })
     assert.equal((await find('three'))?.artifactId, two.id)
     assert.deepEqual([await find('two'), await find('one', randomUUID())], [null, null])
+    assert.deepEqual([await database.models.jobOf('three'), await database.models.jobOf('two')], [job.id, null])
   },
 }

@@ -59,6 +59,8 @@ export const models = (db: Connection): InMemory<'models'> => ({
       return { ...model, learned: tx.get('trainingJob', model.jobId)?.preparedData?.learned ?? null }
     }),
 
+  jobOf: (name) => db.run('models.jobOf', (tx) => tx.get('model', name)?.jobId ?? null),
+
   publish: (model) =>
     db.run('models.publish', async (tx) => {
       await tx.insert('model', { ...model, createdAt: tx.now }).catch((error: unknown) => {
