@@ -104,6 +104,7 @@ export const acceptanceCases: Cases = {
       ...{ ...job, id: 1, datasetId: 'data', datasetVersionId: version.id, status: 'CREATED', statusReason: null },
       ...{ statusMessage: null, preparedData: null, generation: 1, currentAttempt: 0, resumeCount: 0 },
       ...{ cancelRequestedAt: null, pauseRequestedAt: null, modelName: null, createdAt: start, finishedAt: null },
+      importedJobId: null,
     })
     const empty = { at: start, status: null, attempt: null, reason: null, message: null }
     assert.deepEqual(await database.jobEvents.list(1, { after: null, limit: 10 }), [

@@ -52,7 +52,14 @@ async function addJob(tx: Transaction, id: number, request: AcceptanceRequest, d
   tx.put('trainingJob', {
     ...{ ...rest, id, apiKeyId, datasetId, datasetVersionId: version.id },
     ...{ status: 'CREATED', statusReason: null, statusMessage: null, preparedData: null, generation: 1 },
-    ...{ currentAttempt: 0, resumeCount: 0, cancelRequestedAt: null, pauseRequestedAt: null, modelName: null },
+    ...{
+      currentAttempt: 0,
+      resumeCount: 0,
+      cancelRequestedAt: null,
+      pauseRequestedAt: null,
+      modelName: null,
+      importedJobId: null,
+    },
     ...{ createdAt: tx.now, finishedAt: null },
   })
   const used = [version.id, ...otherVersionIds]
