@@ -216,7 +216,7 @@ suite('an account that moves between two installations', () => {
     const rehashed = (text: string) =>
       text
         .replaceAll(before.sha256, after.sha256)
-        .replace(`"sizeBytes":${before.sizeBytes},`, `"sizeBytes":${after.sizeBytes},`)
+        .replace(new RegExp(`"sizeBytes":${before.sizeBytes}\\b`), `"sizeBytes":${after.sizeBytes}`)
     const [, record] = changeFile(join(jobFolder, 'record.jsonl'), (text) => changeRecord(rehashed(text)))
     const files = piece.files.map((file) => (file.name === 'adapter_config.json' ? { ...file, ...after } : file))
     const pieces = [{ ...piece, files, record: { name: 'record.jsonl', ...record } }]
