@@ -1,4 +1,4 @@
-/** What `anneal doctor` found in one check, and what to do where it is not ok. */
+/** `anneal doctor` found this in one check; `next` says what to do where it is not ok. */
 export type Finding = {
   check: string
   state: 'ok' | 'warning' | 'failed'

@@ -271,7 +271,7 @@ export type EvaluationRow = {
   prefersChosen?: { tuned: boolean; base: boolean }
   /** Graders read these fields of a prompt. */
   item?: Record<string, unknown>
-  /** What graders read of both answers to a prompt, beside their text. Rows of an earlier release have none. */
+  /** Graders read this of both answers to a prompt, beside their text. Rows of an earlier release have none. */
   samples?: { tuned: EvaluatedSample; base: EvaluatedSample }
   /** A prompt has scores once its answers are graded. */
   scores?: { tuned: Scores; base: Scores }

@@ -14,15 +14,14 @@ import {
   type Metric,
 } from '../../console/src/domain/curve.ts'
 import { trainingMethods } from '../../src/domain/method-table.ts'
+import { sharesOf, withSets } from '../../console/src/domain/data-set-mix.ts'
 import {
   commandsOf,
   emptyForm,
   formOf,
   methodsOfRows,
   requestOf,
-  sharesOf,
   withMethod,
-  withSets,
   type MethodName,
 } from '../../console/src/domain/job-form.ts'
 import { outputType, readSetup, writeSetup } from '../../console/src/domain/playground.ts'

@@ -1,6 +1,7 @@
 // The form of a new job, as a request and as commands.
 import type { Job } from '../api/job.ts'
 import type { components } from '../api/types.ts'
+import { sentSet, type DataSet, type TypedSet } from './data-set-mix.ts'
 
 type SentMethod = components['schemas']['TrainingMethodRequest']
 /** The service says what is wrong with another object. */
@@ -45,9 +46,6 @@ type Kept = {
   evaluation?: Pick<Evaluation, 'graders' | 'as_chat' | 'system'>
   metadata?: Record<string, string>
 }
-
-type DataSet = { dataset_id: string; weight: number }
-export type TypedSet = { id: string; weight: string }
 
 export const emptyForm: JobForm = {
   ...{ model: '', datasetId: '', sets: null, name: '', args: {}, more: '', skipsBadRows: false },
@@ -115,32 +113,6 @@ export function requestOf(form: JobForm): TrainRequest {
     ...(form.kept.metadata && { metadata: form.kept.metadata }),
   }
 }
-
-/** @throws Error with a sentence about the weight */
-function sentSet({ id, weight }: TypedSet): DataSet {
-  const value = weightOf(weight)
-  if (value === null) throw new Error(`Write a number above 0 as the weight of ${id}: “${weight}” is none.`)
-  return { dataset_id: id, weight: value }
-}
-
-function weightOf(text: string): number | null {
-  const value = Number(text)
-  return text.trim() !== '' && Number.isFinite(value) && value > 0 ? value : null
-}
-
-/** Of each set, the part of all visits that are for its rows; null unless every weight is a number above 0. */
-export function sharesOf(sets: readonly TypedSet[]): number[] | null {
-  const weights = sets.map(({ weight }) => weightOf(weight))
-  if (!weights.every((weight) => weight !== null)) return null
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return weights.map((weight) => weight / sum)
-}
-
-/** The form with these sets; the only one that is left is a job on it alone. */
-export const withSets = (sets: readonly TypedSet[]): Pick<JobForm, 'datasetId' | 'sets'> => ({
-  datasetId: sets[0]?.id ?? '',
-  sets: sets.length > 1 ? sets : null,
-})
 
 function methodOf({ method, knobs, grader }: JobForm): Pick<TrainRequest, 'method'> {
   const typed = Object.entries(knobs).flatMap(([name, text]) =>

@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { datasetsQuery } from '../api/data.ts'
 import { short } from '../domain/format.ts'
-import { sharesOf, withSets, type JobForm } from '../domain/job-form.ts'
+import { sharesOf, withSets } from '../domain/data-set-mix.ts'
+import type { JobForm } from '../domain/job-form.ts'
 import { Choice } from '../ui/labelled.tsx'
 import { Table } from '../ui/table.tsx'
 

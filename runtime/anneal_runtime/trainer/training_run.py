@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Series = dict[str, float | int | None]
 
-# What a report has fields for.
+# A report has fields for these figures.
 FIELDS = ("valid_loss", "valid_rows", "token_accuracy", "valid_token_accuracy")
 
 # People look most at the first steps, and at those of a slow run.

@@ -50,7 +50,7 @@ export async function fetchWhole(
   { sizeBytes, linkOf, signal }: { sizeBytes: number; linkOf: () => Promise<string>; signal: AbortSignal },
 ): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
-  // What a killed download has left may be of other bytes, and no hash would tell.
+  // A killed download may have left other bytes, and no hash would tell.
   const part = `${path}.part`
   rmSync(part, { force: true })
   if (sizeBytes === 0) return writeFileSync(path, '')

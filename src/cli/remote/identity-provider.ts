@@ -10,7 +10,7 @@ export type Provider = { issuer: string; clientId: string; audience: string }
 /** `expiresAt` is a time in ISO 8601. */
 export type Tokens = { token: string; expiresAt: string; refreshToken: string | null }
 
-/** What the provider answers; each of both may be a signed token that the service takes. */
+/** The provider answers with these tokens. The service may take the access token or the token of identity, if it is signed. */
 export type Granted = { access_token: string; id_token?: string | undefined; refresh_token?: string | undefined }
 
 /** @throws CommandError unreachable */

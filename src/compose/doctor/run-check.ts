@@ -4,7 +4,7 @@ import { within } from '../../services/health/within.ts'
 /** Longer than the time limits of connections, credentials and the password command. */
 const timeoutMs = 25_000
 
-/** What the check throws fails it, with `next` as the next step. */
+/** A check that throws has failed; `next` is then the next step. */
 export async function runCheck(check: string, next: string, work: () => Promise<Verdict>): Promise<Finding> {
   try {
     return { check, ...(await within(timeoutMs, work)) }

@@ -1,4 +1,4 @@
-// What `anneal export` and `anneal import` need beside the routes that list and download.
+// `anneal export` and `anneal import` need these routes beside those that list and download.
 import { importDataset } from '../../services/moving/import-dataset.ts'
 import { importJob } from '../../services/moving/import-job.ts'
 import { linkVersion } from '../../services/moving/link-version.ts'

@@ -101,15 +101,15 @@ type Work = { entry: CatalogueEntry; place: Place }
 
 async function create(ctx: Ctx, input: ImportedJobInput, { entry, place }: Work) {
   const { database, storage } = ctx.deps
-  const openRecord = async () => (await storage.read(place.key(recordName))) ?? []
-  const line = await readJobLine((await openRecord()) as AsyncIterable<Buffer>)
+  const openRecord = async () => ((await storage.read(place.key(recordName))) ?? []) as AsyncIterable<Buffer>
+  const line = await readJobLine(await openRecord())
   requireSame(input, line, entry)
   // All of it, before the adapter lies where models are read.
-  await checkRecord((await openRecord()) as AsyncIterable<Buffer>)
+  await checkRecord(await openRecord())
   if (line.spec.evaluation?.graders) await checkGraders(ctx, gradersOf(line.spec.evaluation.graders))
   const model = line.model && (await publish(ctx, line, { entry, place }))
   await commitStored(database, place, async (tx) => {
-    await writeJob(ctx, tx, { id: place.jobId, line, model, record: (await openRecord()) as AsyncIterable<Buffer> })
+    await writeJob(ctx, tx, { id: place.jobId, line, model, record: await openRecord() })
     await recordAudit(tx, ctx, 'import.job', `${place.jobId} from ${line.installation} job ${line.jobId}`)
   })
   return { jobId: place.jobId, modelName: model?.name ?? null }

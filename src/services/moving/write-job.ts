@@ -1,5 +1,4 @@
-import type { JobLine, LineOf, RecordLine } from '../../domain/job-record.ts'
-import type { DataReference } from '../../domain/job-record.ts'
+import type { DataReference, JobLine, LineOf, RecordLine } from '../../domain/job-record.ts'
 import type { PreparedData, TrainingSpec } from '../../domain/training-job.ts'
 import type { Repositories } from '../../repositories/database.ts'
 import type { ImportedModel } from '../../repositories/imported-jobs.ts'

@@ -1,10 +1,7 @@
 // The stack that an attack strikes: a new one for each attack, so that nothing is left of the one before.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { readConnection, type Connection } from '../../../src/embedded/connection.ts'
 import { describeHome } from '../../../src/embedded/data-directory.ts'
-import { spawnNode, startArguments, stopArguments } from '../../support/services.ts'
+import { startOwnStack } from '../../support/own-stack.ts'
 import { openAccount } from './accounts.ts'
 import type { Size, Stage } from './attack.ts'
 
@@ -21,26 +18,15 @@ export async function withStack<T>(
   { settings, parts }: { settings: NodeJS.ProcessEnv; parts: readonly string[] },
   use: (stack: Stage) => Promise<T>,
 ): Promise<T> {
-  const homeDir = mkdtempSync(join(tmpdir(), 'anneal-isolation-'))
-  const env = { ...process.env, ...stackSettings, ...settings }
-  const supervisor = spawnNode(startArguments(homeDir), env)
-  const exited = new Promise<void>((resolve) => supervisor.once('close', () => resolve()))
-  process.once('exit', () => supervisor.kill('SIGTERM'))
+  const { homeDir, stop } = await startOwnStack('anneal-isolation-', () => ({
+    ...process.env,
+    ...stackSettings,
+    ...settings,
+  }))
   try {
-    await new Promise<void>((resolve, reject) => {
-      let output = ''
-      for (const stream of [supervisor.stdout, supervisor.stderr])
-        stream?.on('data', (chunk: Buffer) => {
-          output += chunk.toString()
-          if (output.includes('Ready in')) resolve()
-        })
-      void exited.then(() => reject(new Error(`The stack ended:\n${output}`)))
-    })
     return await use(await openStage(homeDir, 'full', parts))
   } finally {
-    await new Promise((resolve) => spawnNode(stopArguments(homeDir), env).once('close', resolve))
-    await exited
-    rmSync(homeDir, { recursive: true, force: true })
+    await stop()
   }
 }
 

@@ -1,4 +1,4 @@
-// What `anneal export` writes. Every piece is there whole before the journal names it, so a repeat goes on where it was.
+// `anneal export` writes the pieces of an account. Every piece is there whole before the journal names it, so a repeat goes on where it was.
 import { createWriteStream, mkdirSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -169,7 +169,7 @@ async function isJobWhole(folder: string, piece: JobPiece): Promise<boolean> {
   return true
 }
 
-/** What an export reads of the first line of a record. */
+/** An export reads these fields of the first line of a record. */
 type FirstLine = {
   installation: string
   customModelName: string | null

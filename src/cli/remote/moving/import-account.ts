@@ -1,4 +1,5 @@
-// What `anneal import` does. The service finds what an earlier import has brought, so a repeat goes on where that one ended.
+// `anneal import` sends the pieces of an export. The service finds what an earlier import has brought, so a repeat goes on where
+// that one ended.
 import { openAsBlob, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError } from '../../command-error.ts'
@@ -155,7 +156,7 @@ async function importAlias({ client }: Import, { name, alias, version }: AliasPi
   const params = { name, alias }
   const { aliases } = await client.get('/v1/models/:name', { params: { name }, query: { limit: '1' } })
   const there = aliases.find((each) => each.alias === alias)
-  // One that somebody has moved since stays where it is.
+  // An alias that somebody has moved since stays where it is.
   if (there) return false
   await client.put('/v1/models/:name/aliases/:alias', { params, body: { version: Number(number) } })
   return true

@@ -1,4 +1,4 @@
-// What the worker may do, asked of the API server.
+// Asks the API server what the worker may do.
 import { failed, ok, type Verdict } from '../../../domain/finding.ts'
 import type { ApiCaller } from '../api/api-caller.ts'
 
