@@ -1,4 +1,5 @@
-// The methods do what they say, on the samples that ship: preferences order held-out pairs rightly, and rewards rise.
+// The methods do what they say, on the samples that ship: preferences order held-out pairs rightly, rewards rise, and a
+// grader that can be cheated is told.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
@@ -22,6 +23,8 @@ const grader = { type: 'multi', calculate_output: 'stop * number', graders: { st
 type Metric = { step: number; series: Record<string, number> }
 
 type Share = { mean: number }
+
+type Events = { events: { reason: string | null; message: string | null }[] }
 
 test('dpo orders held-out pairs rightly, and does not make the chosen answers less likely', async () => {
   const api = await openAccount()
@@ -69,5 +72,39 @@ suite('reinforcement', { skip }, () => {
       console.log(`${Math.round((performance.now() - begun) / 1000)} s; ${seen.join(', ')}`)
       assert.ok((metrics[0]?.series['reward'] ?? 1) <= 0.2, seen.join())
       assert.ok((rewards.at(-1) ?? 0) >= 0.8, seen.join())
+    })
+
+  // Letters are wanted but count little, so signs that are no word pay more.
+  const shareOf = (name: string, has: string) => {
+    const body = 'text = sample["output_text"]; return sum(HAS for each in text) / max(len(text), 1)'.replace(
+      'HAS',
+      has,
+    )
+    return { type: 'python', name, source: `def grade(sample, item): ${body}` }
+  }
+  const letters = shareOf('letters', 'each.isalpha()')
+  const signs = shareOf('signs', 'not each.isalnum()')
+  for (const seed of [1, 2, 3])
+    test(`tells that answers cheat the grader: one part falls while another rises (seed ${seed})`, async () => {
+      const api = await openAccount()
+      const id = await api.train({
+        data: prompts.slice(0, 96),
+        finetune_args: { max_steps: 30, r_value: 8, seed },
+        method: {
+          type: 'reinforcement',
+          reinforcement: {
+            grader: { type: 'multi', calculate_output: '0.2 * letters + signs', graders: { letters, signs } },
+            hyperparameters: {
+              ...{ batch_size: 4, samples_per_prompt: 8, max_completion_tokens: 10 },
+              ...{ learning_rate_multiplier: 10, eval_interval: 5 },
+            },
+          },
+        },
+      })
+      await api.untilStatus(id, 'COMPLETED')
+      const { events } = await api.get<Events>(`/v1/train/jobs/${id}/events?limit=1000`)
+      const told = events.find(({ reason }) => reason === 'reward_without_gain')?.message
+      console.log(told)
+      assert.match(told ?? '', /the score of "signs" went from .*, and that of "letters" from/)
     })
 })

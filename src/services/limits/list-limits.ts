@@ -55,7 +55,7 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
       maxWaitingEvaluationAnswers,
       evaluations.answerCount,
     ),
-    refusing(
+    waiting(
       'samples_at_graders',
       'Samples of reinforcement jobs at their graders',
       maxSamplesAtGraders,
@@ -63,7 +63,7 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
     ),
     ...(programs ? [ofPrograms(programs)] : []),
     refusing('rollout_bytes', 'Storage of rollouts of reinforcement jobs', settings.maxRolloutBytes, rolloutBytes),
-    refusing('judge_tokens', 'Tokens of judges of reinforcement jobs, a day', limits.judgeTokens.perDay, judged.used),
+    waiting('judge_tokens', 'Tokens of judges of reinforcement jobs, a day', limits.judgeTokens.perDay, judged.used),
     refusing('rows_under_one_id', 'Rows stored under one id, where most are', settings.maxStoredRows, fullestId),
     refusing('live_keys', 'Valid API keys', settings.maxLiveKeys, liveKeys),
     refusing('webhooks', 'Webhooks', maxEndpoints, webhooks.length),
@@ -78,14 +78,17 @@ const refusing = (name: string, title: string, limit: number, used: number): Quo
   whenFull: 'refuses',
 })
 
+const waiting = (name: string, title: string, limit: number, used: number): Quota => ({
+  ...{ name, title, limit, used },
+  whenFull: 'waits',
+})
+
 const dropping = (name: string, title: string, limit: number, used: number): Quota => ({
   ...{ name, title, limit, used },
   whenFull: 'drops_oldest',
 })
 
-const ofPrograms = ({ limit, used, where }: ProgramsOfAccount): Quota => ({
-  name: 'python_graders',
-  title: where === 'pods' ? 'Pods of Python graders' : 'Python graders that run at once, in this api process',
-  ...{ limit, used },
-  whenFull: 'waits',
-})
+const ofPrograms = ({ limit, used, where }: ProgramsOfAccount): Quota => {
+  const title = where === 'pods' ? 'Pods of Python graders' : 'Python graders that run at once, in this api process'
+  return waiting('python_graders', title, limit, used)
+}
