@@ -51,7 +51,7 @@ class Microbatch:
 @dataclass(frozen=True)
 class TokenLogps:
     """[sequences, positions]: the log-probability of each learned token at the position that predicts it, else 0.
-    `entropy` is the sum over the learned tokens.
+    `entropy` is the sum over the learned tokens; 0 where nobody asked.
     """
 
     values: torch.Tensor
@@ -131,7 +131,7 @@ class ForwardPass:
             logits = logits.index_select(0, batch.positions)
         return logits.float()
 
-    def token_logps(self, rows: EncodedRows, sequences: list[int]) -> TokenLogps:
+    def token_logps(self, rows: EncodedRows, sequences: list[int], *, tells_entropy: bool = False) -> TokenLogps:
         batch = self.collate(rows, sequences)
         logits = self.logits(batch)
         if self._temperature != 1:
@@ -142,7 +142,9 @@ class ForwardPass:
         logps = -cross_entropy(logits, batch.targets, reduction="none")
         values = logps.new_zeros(batch.shape).view(-1).index_copy(0, batch.cells, logps)
         is_learned = torch.zeros_like(values, dtype=torch.bool).index_fill(0, batch.cells, True)
-        return TokenLogps(values.view(batch.shape), is_learned.view(batch.shape), entropy_sum(logits))
+        # Costs as much as the log-probabilities do.
+        entropy = entropy_sum(logits) if tells_entropy else logits.new_zeros(())
+        return TokenLogps(values.view(batch.shape), is_learned.view(batch.shape), entropy)
 
     def answer_logps(self, rows: EncodedRows, sequences: list[int]) -> torch.Tensor:
         """Sums over the learned tokens of each sequence, without gradient and without dropout."""

@@ -12,6 +12,8 @@ import { parseOutputType } from '../../../src/domain/output-type.ts'
 import type { Prompt } from '../../../src/domain/prompt.ts'
 import type { ReadCall } from '../../../src/domain/tools/call-reader.ts'
 import { createInference } from '../../../src/inference/inference.ts'
+import type { Adapter } from '../../../src/inference/request.ts'
+import type { SampledAnswer } from '../../../src/inference/sample.ts'
 import { askedPrompts, type More } from '../../inference/support/asked-prompts.ts'
 import { startEngine, type EngineProcess } from '../../inference/support/engine-process.ts'
 import { askedSchema } from '../../inference/support/asked-schema.ts'
@@ -67,6 +69,17 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
     }
     const response = await fetch(`${agent.endpoint}${path}`, { method, headers, body: JSON.stringify(body) })
     return { status: response.status, text: await response.text() }
+  }
+
+  /** What our own engine gives to these tokens after the prompt. */
+  async function logpsOf(model: string, prompt: number[], tokens: number[]) {
+    const headers = { authorization: `Bearer ${tokenOf(own.name, 1)}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model, prompt: [...prompt, ...tokens], max_tokens: 0, echo: true, logprobs: 0 })
+    const response = await fetch(`${engine.endpoint}/v1/completions`, { method: 'POST', headers, body })
+    const text = await response.text()
+    assert.equal(response.status, 200, text)
+    const { choices } = JSON.parse(text) as { choices: [{ logprobs: { token_logprobs: number[] } }] }
+    return choices[0].logprobs.token_logprobs.slice(prompt.length)
   }
 
   it('answers as our own engine, the base and three adapters, in text', async () => {
@@ -221,6 +234,44 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
         `round ${round}`,
       )
     for (const each of more) each.close()
+  })
+
+  it('draws the answers of a training by the log-probabilities of our own engine, and drops the policy', async () => {
+    const prompt = Array.from(Buffer.from('Say: '), (byte) => byte + 3)
+    const draw = async (adapter: Adapter | null, streams: number[]) => {
+      const answers = streams.map((stream) => ({ prompt, maxTokens: 12, seed: String(2n ** 62n + BigInt(stream)) }))
+      const drawn = new Map<number, SampledAnswer>()
+      const onAnswer = (place: number, answer: SampledAnswer) => void drawn.set(place, answer)
+      const distribution = { temperature: 1, topP: 1, grammar: null }
+      await inference.sample({
+        baseModel: onVllm,
+        adapter,
+        accountId: 'one',
+        signal,
+        answers,
+        ...distribution,
+        onAnswer,
+      })
+      return streams.map((_, place) => drawn.get(place) ?? assert.fail(`no answer ${place}`))
+    }
+    const streams = Array.from({ length: 24 }, (_, stream) => stream)
+    for (const [adapter, model] of [
+      [null, own.name],
+      [{ name: 'policy-7-3', files: adapterAt(0).files }, adapterAt(0).name],
+    ] as const) {
+      if (adapter) await ask(own, { adapter: adapterAt(0) })
+      const drawn = await draw(adapter, streams)
+      assert.ok(new Set(drawn.map(({ tokens }) => tokens.join())).size > 12, 'each answer has a stream of its own')
+      assert.deepEqual(
+        (await draw(adapter, streams.slice(3, 6))).map(({ tokens }) => tokens),
+        drawn.slice(3, 6).map(({ tokens }) => tokens),
+      )
+      for (const { tokens, logps } of drawn) {
+        const wanted = await logpsOf(model, prompt, tokens)
+        logps.forEach((logp, at) => assert.ok(Math.abs(logp - (wanted[at] ?? 9)) < 1e-3, `${logp}, not ${wanted[at]}`))
+      }
+    }
+    assert.equal((await send('DELETE', '/agent/v1/adapters/policy-7-3')).status, 200)
   })
 
   it('says that it has no embeddings', async () => {

@@ -102,7 +102,7 @@ class JudgedStep(Step):
     def sums(self, units: list[Unit]) -> Sums:
         objective, method = self._objective, self._objective.method
         sequences = [sequence for (sequence,) in units]
-        tokens = objective.forward.token_logps(objective.rows, sequences)
+        tokens = objective.forward.token_logps(objective.rows, sequences, tells_entropy=True)
         logps = tokens.values.sum(dim=1)
         scores = logps - objective.reference.of(sequences, logps.device)
         is_good = torch.tensor([self._is_good[sequence] for sequence in sequences], device=logps.device)

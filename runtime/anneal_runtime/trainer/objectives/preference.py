@@ -64,7 +64,7 @@ class PreferenceStep(Step):
     def sums(self, units: list[Unit]) -> Sums:
         objective, method = self._objective, self._objective.method
         sequences = [sequence for unit in units for sequence in unit]
-        tokens = objective.forward.token_logps(objective.rows, sequences)
+        tokens = objective.forward.token_logps(objective.rows, sequences, tells_entropy=True)
         is_answer = _answers(tokens.is_learned)
         logps, lengths = (tokens.values * is_answer).sum(dim=1), is_answer.sum(dim=1)
         scores = logps if objective.reference is None else logps - objective.reference.of(sequences, logps.device)
