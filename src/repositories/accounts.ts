@@ -99,6 +99,13 @@ export const createAccountRepository = (db: Connection) => ({
     return row?.bytes ?? 0
   },
 
+  /** The part of `storedBytes` that rollouts of reinforcement jobs have. */
+  async rolloutBytes(id: string): Promise<number> {
+    const [row] = await db.$queryRaw<{ bytes: number }[]>`
+      select rollout_bytes::float8 as bytes from account_storage where account_id = ${id}::uuid`
+    return row?.bytes ?? 0
+  },
+
   /** Bytes in the database: stored rows, kept responses, evals, requests and results of batches and evaluations, and large jobs. */
   async rowBytes(id: string): Promise<number> {
     const [row] = await db.$queryRaw<{ bytes: number }[]>`

@@ -97,15 +97,6 @@ export const createArtifactRepository = (db: Connection) => ({
     return newest?.step ?? null
   },
 
-  /** Of committed rollouts of the account. */
-  async rolloutBytes(accountId: string): Promise<number> {
-    const [row] = await db.$queryRaw<{ bytes: number }[]>`
-      select coalesce(sum((file->>'sizeBytes')::float8), 0) as bytes
-      from training_jobs j join artifacts a on a.job_id = j.id, jsonb_array_elements(a.files) as file
-      where j.account_id = ${accountId}::uuid and ${Prisma.raw(isRollouts)}`
-    return row?.bytes ?? 0
-  },
-
   /** Finds the job's saved model, of any attempt or generation. */
   async newestModel(jobId: number): Promise<Artifact | null> {
     const [newest] = await this.listUsable(jobId, 'model', 1)

@@ -60,6 +60,7 @@ function stubDependencies({
       noteKeyUse: () => Promise.resolve(),
       hasOpenJobs: () => Promise.resolve(false),
       storedBytes: () => Promise.resolve(0),
+      rolloutBytes: () => Promise.resolve(0),
       rowBytes: () => Promise.resolve(0),
     },
     // Nothing is kept for retrieval.

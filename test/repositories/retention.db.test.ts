@@ -206,8 +206,9 @@ suite('retention', () => {
         }
         await commit('checkpoint', 10)
         const rollouts = []
+        const before = await tx.accounts.rolloutBytes(accountId)
         for (const step of [1, 9, 10, 11]) rollouts.push(await commit('rollouts', step))
-        assert.equal(await tx.artifacts.rolloutBytes(accountId), status === 'COMPLETED' ? 4 : 8)
+        assert.equal(await tx.accounts.rolloutBytes(accountId), before + 4)
         await tx.trainingJobs.queue({ jobId, generation: 1, reason: null, message: null })
         const phases = ['LOADING DATA', 'TRAINING MODEL', 'SAVING MODEL', 'EVALUATING MODEL'] as const
         const old = async (dayMs: number) => (await tx.retention.oldRollouts(dayMs, 100_000)).map(({ id }) => id)
@@ -218,6 +219,8 @@ suite('retention', () => {
         const removed = await old(-1000)
         const left = rollouts.filter(({ id }) => !removed.includes(id)).map(({ step }) => step)
         assert.deepEqual(left, kept, status)
+        await tx.retention.deleteArtifacts(removed)
+        assert.equal(await tx.accounts.rolloutBytes(accountId), before + kept.length)
       }
     }))
 

@@ -68,7 +68,7 @@ export async function requireRoomForData({ deps: { settings, database }, account
 
 /** Call it before a reinforcement job. Jobs that run go on. @throws ServiceError quota_exceeded */
 export async function requireRoomForRollouts({ deps: { settings, database }, accountId }: Ctx) {
-  if ((await database.artifacts.rolloutBytes(accountId)) >= settings.maxRolloutBytes)
+  if ((await database.accounts.rolloutBytes(accountId)) >= settings.maxRolloutBytes)
     throw new ServiceError('quota_exceeded', rolloutsFull(settings.maxRolloutBytes), { retryAfterSeconds })
 }
 

@@ -32,7 +32,7 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
       database.storedResponses.keptOf(accountId),
     ])
   const [rolloutBytes, judged, programs] = await Promise.all([
-    database.artifacts.rolloutBytes(accountId),
+    database.accounts.rolloutBytes(accountId),
     limits.judgeTokens.usedBy(accountId),
     deps.grading.python.programsOf(accountId),
   ])
