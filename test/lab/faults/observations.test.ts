@@ -32,6 +32,10 @@ suite('the observed states of a job', () => {
   test('never changes after an end, nor ends otherwise than a cancel that was acknowledged', () => {
     const changed = wrong(seen('FAILED'), seen('FAILED', { status_message: 'other' }))
     assert.match(changed[0] ?? '', /^2: it changed after its end/)
+    const counted = (rows: number | null, train_rows: number | null) =>
+      seen('CANCELLED', { dataset: { rows, train_rows } })
+    assert.match(wrong(counted(40, 30), counted(41, 30))[0] ?? '', /^2: it changed after its end/)
+    assert.deepEqual(wrong(counted(null, null), counted(40, null)), [], 'its data set was checked later')
     const cancelled = { ...nothing, cancelAcknowledged: true }
     assert.match(wrong(null, seen('COMPLETED'), cancelled)[0] ?? '', /^2: its cancel was acknowledged/)
     assert.deepEqual(wrong(null, seen('CANCELLED'), cancelled), [])

@@ -14,7 +14,7 @@ export type Observation = {
   resumeLimit: number
   modelName: string | null
   steps: { step: number; loss: number }[]
-  /** All answers about the job. */
+  /** The answer about the job, as it must stay after its end. */
   text: string
 }
 
@@ -26,6 +26,7 @@ export type JobAnswer = {
   resume_limit: number
   model_name: string | null
   history: string
+  dataset?: { rows: number | null; train_rows: number | null }
 }
 
 /** The commands sent since the job was accepted, or since its newest resume. */
@@ -56,8 +57,11 @@ export const observationOf = (answer: JobAnswer, atMs: number): Observation => (
   resumeLimit: answer.resume_limit,
   modelName: answer.model_name,
   steps: JSON.parse(answer.history) as Observation['steps'],
-  text: JSON.stringify(answer),
+  text: JSON.stringify({ ...answer, dataset: ownData(answer) }),
 })
+
+/** A job that ended before its rows were prepared tells what the check of its data set finds, which may end later. */
+const ownData = ({ dataset }: JobAnswer) => (dataset?.train_rows === null ? undefined : dataset)
 
 export const lastStep = ({ steps }: Observation) => steps.at(-1)?.step ?? 0
 
