@@ -1,7 +1,7 @@
 // What a reinforcement job will sample and have judged.
 import { rewardOfTask, type RewardTask } from './reward-task.ts'
 import type { PastJob } from './training-estimate.ts'
-import { samplesPerPrompt, type TrainingMethod } from './training-method.ts'
+import { samplesPerPrompt, type Hyperparameters, type TrainingMethod } from './training-method.ts'
 
 export type PlannedSampling = {
   samples: number
@@ -32,3 +32,13 @@ export function plannedSampling(
     judgeCalls: samples * judges.length,
   }
 }
+
+/** A step computes each answer behind its prompt. */
+export const stepOfAnswers = <T extends Pick<PastJob, 'rowsPerStep' | 'tokensPerRow'>>(
+  step: T,
+  { hyperparameters, answerTokens }: { hyperparameters: Hyperparameters; answerTokens: number },
+): T => ({
+  ...step,
+  rowsPerStep: step.rowsPerStep * samplesPerPrompt(hyperparameters),
+  tokensPerRow: step.tokensPerRow === null ? null : step.tokensPerRow + answerTokens,
+})

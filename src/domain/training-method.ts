@@ -9,7 +9,7 @@ import { defaultLearningRate, type FinetuneArgs, type RecommendedArgs, type Trai
 
 const tables: Record<string, MethodTable> = trainingMethods
 
-type Hyperparameters = Record<string, number | string | boolean>
+export type Hyperparameters = Record<string, number | string | boolean>
 
 /** Frozen with the job. Supervised jobs with the default hyperparameters have none. */
 export type TrainingMethod = {

@@ -4,12 +4,13 @@ import type { NameParts } from '../domain/display-name.ts'
 import type { MethodName } from '../domain/method-table.ts'
 import type { Person } from '../domain/person.ts'
 import type { TrainingArgs } from '../domain/training-args.ts'
+import { stepOfAnswers } from '../domain/planned-sampling.ts'
 import type { PastJob } from '../domain/training-estimate.ts'
 import type { RowCounts } from '../domain/row-tokens.ts'
 import { ServiceError } from '../domain/service-error.ts'
 import type { TrackerRequest } from '../domain/tracker.ts'
 import type { Attempt, TrainingJob, TrainingSpec } from '../domain/training-job.ts'
-import type { TrainingMethod } from '../domain/training-method.ts'
+import type { Hyperparameters, TrainingMethod } from '../domain/training-method.ts'
 import { nameColumns } from './name-columns.ts'
 import type { RunStatement, Statement } from './prepared-sql.ts'
 import { waitingLine } from './waiting-line.ts'
@@ -87,10 +88,13 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
   },
 
   /** Lists the newest complete jobs of the method with one attempt, on the base model and as many GPUs, of all accounts; newest first. */
-  pastJobs: (
+  async pastJobs(
     baseModel: string,
     { gpuCount, method, limit }: { gpuCount: number; method: MethodName; limit: number },
-  ): Promise<PastJob[]> => run(listPastJobs, [baseModel, gpuCount, limit, method]),
+  ): Promise<PastJob[]> {
+    const rows = await run<PastRow>(listPastJobs, [baseModel, gpuCount, limit, method])
+    return rows.map(pastJobOf)
+  },
 
   /** Lists the jobs that wait for a slot, in the order in which they get one. */
   async waiting(limit: number): Promise<number[]> {
@@ -98,6 +102,14 @@ export const createJobDetailsRepository = (run: RunStatement) => ({
     return rows.map(({ jobId }) => jobId)
   },
 })
+
+type PastRow = PastJob & { hyperparameters: Hyperparameters | null; answerTokens: number | null }
+
+/** Only reinforcement samples answers. */
+const pastJobOf = ({ hyperparameters, ...job }: PastRow): PastJob =>
+  hyperparameters && job.answerTokens !== null
+    ? stepOfAnswers(job, { hyperparameters, answerTokens: job.answerTokens })
+    : job
 
 function detailsOf({
   newestNumber,
@@ -197,9 +209,10 @@ const listPastJobs: Statement = {
         as "secondsPerStep",
       (j.args->>'batch_size')::int * (j.args->>'gradient_accumulation_steps')::int as "rowsPerStep",
       case when row.tokens > row.max_tokens then row.max_tokens else row.tokens end as "tokensPerRow",
-      last.answer_tokens as "answerTokens"
+      last.answer_tokens as "answerTokens", j.hyperparameters
     from (
         select id, dataset_version_id, finished_at, current_attempt, spec->'args' as args,
+          spec->'method'->'hyperparameters' as hyperparameters,
           coalesce((spec->>'nodes')::int, 1)
             * coalesce((spec->>'gpus')::int, (spec->'baseModel'->'resources'->>'gpuCount')::int, 0) as gpu_count
         from training_jobs where status = 'COMPLETED' and base_model = $1::text and finished_at is not null

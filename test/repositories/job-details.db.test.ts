@@ -82,13 +82,13 @@ suite('the details of a job', () => {
   test('the past runs of a base are its complete jobs without an interruption', () =>
     undone(async (tx) => {
       const accountId = await anAccount(tx)
-      const complete = async (attempts: number) => {
-        const { id: jobId } = await openJob(tx, accountId, spec)
+      const complete = async (attempts: number, more = {}, series = {}) => {
+        const { id: jobId } = await openJob(tx, accountId, { ...spec, ...more })
         for (let number = 1; number <= attempts; number++) {
           const { tokenHash } = await openAttempt(tx, accountId, number, jobId)
           await tx.attempts.claim(tokenHash, 'one')
         }
-        await tx.trainingSteps.upsertMany(jobId, attempts, [stepAt(90), stepAt(100)])
+        await tx.trainingSteps.upsertMany(jobId, attempts, [stepAt(90), { ...stepAt(100), ...series }])
         const end = { reason: null, message: null, actor: 'test' }
         const way = [
           'QUEUED',
@@ -109,6 +109,11 @@ suite('the details of a job', () => {
       assert.ok(seconds >= 0 && jobs.length === 1)
       assert.deepEqual(await tx.jobDetails.pastJobs('m', { ...past, gpuCount: 3 }), [])
       assert.deepEqual(await tx.jobDetails.pastJobs('m', { ...past, method: 'dpo' }), [])
+      const hyperparameters = { samples_per_prompt: 8, compute_multiplier: 1.5 }
+      const lengths = { series: { 'completions/mean_length': 24 } }
+      await complete(1, { method: { type: 'reinforcement', hyperparameters, given: [] } }, lengths)
+      const [sampled] = await tx.jobDetails.pastJobs('m', { ...past, method: 'reinforcement' })
+      assert.deepEqual([sampled?.rowsPerStep, sampled?.answerTokens], [2 * 12, 24], 'a step computes answers')
     }))
 
   test('the waiting stand in the order in which slots are granted', () =>

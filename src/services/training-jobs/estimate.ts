@@ -7,7 +7,7 @@ import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut } from '../../domain/training-args.ts'
 import { totalSteps } from '../../domain/training-steps.ts'
 import { itemNeedsOf } from '../../domain/reward-task.ts'
-import { plannedSampling, type PlannedSampling } from '../../domain/planned-sampling.ts'
+import { plannedSampling, stepOfAnswers, type PlannedSampling } from '../../domain/planned-sampling.ts'
 import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
 import { estimateMemory, type MemoryEstimate } from '../../domain/training-fit.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
@@ -85,9 +85,13 @@ export async function estimateTrainingJob({
   })
   const isCounted = reports.every(({ tokenLength }) => tokenLength?.tokenizer === entry.name)
   const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, method: wanted.method, limit: pastJobs })
-  const ofRows = reports.flatMap((report) => [...formWarnings(learned, report), ...asList(skippedNote(report))])
+  const formNotes = reports.flatMap((report) => [...formWarnings(learned, report), ...asList(skippedNote(report))])
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
-  const seconds = estimateSeconds(past, { steps, rowsPerStep, tokensPerRow })
+  const sampling = method?.task ? plannedSampling({ ...method, task: method.task }, { steps, rowsPerStep, past }) : null
+  const ofRows = { rowsPerStep, tokensPerRow }
+  const answerTokens = sampling ? sampling.sampledTokens.likely / sampling.samples : null
+  const step = method && answerTokens !== null ? stepOfAnswers(ofRows, { ...method, answerTokens }) : ofRows
+  const seconds = estimateSeconds(past, { steps, ...step })
   const tokens = tokensPerRow === null || !isCounted ? null : Math.round(tokensPerRow * rowCount)
   const learnedTokens = isCounted ? learnedOf(reports, method) : null
   const learnedShare = tokens && learnedTokens !== null ? Math.min(1, learnedTokens / tokens) : null
@@ -104,8 +108,8 @@ export async function estimateTrainingJob({
     gpuSeconds: seconds && multiplied(seconds, gpuCount),
     basedOn: past.length,
     memory: estimateMemory({ entry, args, method, gpuCount, reports, learned: learnedShare }),
-    sampling: method?.task ? plannedSampling({ ...method, task: method.task }, { steps, rowsPerStep, past }) : null,
-    warnings: [...told, ...ofRows],
+    sampling,
+    warnings: [...told, ...formNotes],
   }
 }
 
