@@ -5,6 +5,8 @@ import { Graders } from './grader.ts'
 import { learnedForms } from './learned.ts'
 import { offeredMethods } from './method-table.ts'
 import { isModelId } from './model-reference.ts'
+import { ResponseFormat } from './response-format.ts'
+import { maxGrammarCharacters, RewardGrader } from './reward-task.ts'
 import { TrainingArgs } from './training-args.ts'
 import { attemptPhases, isTerminal, trainingJobStatuses } from './training-job-status.ts'
 
@@ -45,6 +47,23 @@ const ModelFiles = z
   )
   .max(adapterFileNames.length)
 
+const Method = z
+  .strictObject({
+    type: z.enum(offeredMethods),
+    hyperparameters: z.record(word, z.union([z.number(), text, z.boolean()])),
+    given: z.array(word).max(200),
+    task: z
+      .strictObject({
+        grader: RewardGrader,
+        response_format: ResponseFormat.optional(),
+        grammar: z.string().max(maxGrammarCharacters).optional(),
+      })
+      .optional(),
+  })
+  .refine(({ type, task }) => (type === 'reinforcement') === (task !== undefined), {
+    error: 'must have a task if it is reinforcement, and only then',
+  })
+
 const Spec = z.strictObject({
   baseModel: z.strictObject({
     name: word,
@@ -57,14 +76,7 @@ const Spec = z.strictObject({
   givenArgs: z.array(word).max(200),
   gpus: orNull(count.max(10_000)),
   nodes: z.int().min(1).max(10_000),
-  method: z
-    .strictObject({
-      type: z.enum(offeredMethods),
-      hyperparameters: z.record(word, z.union([z.number(), text, z.boolean()])),
-      given: z.array(word).max(200),
-      task: z.json().optional(),
-    })
-    .optional(),
+  method: Method.optional(),
   shape: z.record(word, z.union([z.number(), z.boolean()])).optional(),
   skipBadRows: z.literal(true).optional(),
   evaluation: z
@@ -107,12 +119,25 @@ const Prepared = z.strictObject({
   learned: z.strictObject({ form: z.enum(learnedForms), systemMessage: orNull(text) }).optional(),
 })
 
+const interval = { mean: z.number(), low: z.number(), high: z.number() }
+const Figures = z.strictObject({ ...interval, rows: count })
+/** By grader. */
+const JobScores = z.record(
+  z.string(),
+  z
+    .strictObject({
+      ...{ tuned: Figures, base: Figures, difference: z.strictObject(interval) },
+      ...{ better: count, equal: count, worse: count },
+    })
+    .nullable(),
+)
+
 const Model = z.strictObject({
   name: z.string().refine(isModelId),
   files: ModelFiles,
   step: count,
   attempt: count,
-  scores: orNull(z.record(z.string(), z.json())),
+  scores: orNull(JobScores),
   createdAt: time,
   /** Null without a custom name. */
   version: orNull(z.int().min(1).max(1_000_000)),
@@ -147,6 +172,11 @@ export const JobLine = z.strictObject({
 })
 export type JobLine = z.output<typeof JobLine>
 
+const RowCounts = z.strictObject({
+  ...{ rows: bytes, tokens: bytes, learned: bytes, cut: bytes, dropped: bytes, withoutEnd: bytes },
+  isWhole: z.boolean(),
+})
+
 const AttemptLine = z.strictObject({
   type: z.literal('attempt'),
   number: count,
@@ -161,7 +191,7 @@ const AttemptLine = z.strictObject({
   savedStep: orNull(count),
   savedAt: orNull(time),
   truncatedRows: orNull(count),
-  rowCounts: orNull(z.record(word, z.json())),
+  rowCounts: orNull(RowCounts),
   reportedCause: orNull(word),
   cause: orNull(word),
   exitCode: orNull(z.int().min(-maxInt).max(maxInt)),
@@ -211,7 +241,14 @@ const EventLine = z.strictObject({
   actor: word,
 })
 
-const scores = orNull(z.record(z.string(), z.json()))
+/** Of both answers to a row. */
+const ofBoth = <T extends z.ZodType>(schema: T) => orNull(z.strictObject({ tuned: schema, base: schema }))
+
+const Sample = z.strictObject({
+  output_text: z.string().optional(),
+  output_tools: z.array(z.json()).optional(),
+  finish_reason: z.enum(['stop', 'length', 'tool_calls']),
+})
 
 const EvaluationLine = z.strictObject({
   type: z.literal('evaluation'),
@@ -221,10 +258,10 @@ const EvaluationLine = z.strictObject({
   expected: z.string(),
   tuned: z.string(),
   base: z.string(),
-  prefersChosen: scores,
-  item: scores,
-  samples: scores,
-  scores,
+  prefersChosen: ofBoth(z.boolean()),
+  item: orNull(z.record(z.string(), z.json())),
+  samples: ofBoth(Sample),
+  scores: ofBoth(z.record(z.string(), figure)),
 })
 
 /** A line after the first one. */
