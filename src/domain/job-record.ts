@@ -15,6 +15,8 @@ export const recordFormat = 1
 
 const maxInt = 2 ** 31 - 1
 const count = z.int().min(0).max(maxInt)
+/** Of attempts, generations and resumes: readers add to it. */
+const ordinal = z.int().min(0).max(1_000_000)
 const text = z.string().max(100_000)
 const word = z.string().max(256)
 const hash = z.string().regex(/^[0-9a-f]{64}$/)
@@ -88,7 +90,10 @@ const Spec = z.strictObject({
       system: text.optional(),
     })
     .optional(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).optional(),
+  metadata: z
+    .record(z.string().max(64), z.string().max(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, { error: 'must have at most 16 keys' })
+    .optional(),
   startFrom: z.strictObject({ modelName: hash, jobId: count }).optional(),
   warnings: z.array(text).max(1000).optional(),
 })
@@ -161,13 +166,13 @@ export const JobLine = z.strictObject({
   spec: Spec,
   specHash: hash,
   preparedData: orNull(Prepared),
-  generation: count,
-  currentAttempt: count,
-  resumeCount: count,
+  generation: ordinal,
+  currentAttempt: ordinal,
+  resumeCount: ordinal,
   cancelRequestedAt: orNull(time),
   pauseRequestedAt: orNull(time),
   createdAt: time,
-  finishedAt: orNull(time),
+  finishedAt: time,
   model: orNull(Model),
 })
 export type JobLine = z.output<typeof JobLine>
@@ -179,9 +184,9 @@ const RowCounts = z.strictObject({
 
 const AttemptLine = z.strictObject({
   type: z.literal('attempt'),
-  number: count,
-  generation: count,
-  ordinal: count,
+  number: ordinal,
+  generation: ordinal,
+  ordinal,
   mode: z.enum(['train', 'evaluate']),
   phase: orNull(z.enum(attemptPhases)),
   fromArtifactId: orNull(z.uuid()),

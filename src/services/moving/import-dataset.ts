@@ -35,7 +35,10 @@ export async function importDataset({ ctx, input }: { ctx: Ctx; input: ImportedD
   const datasetId = parseDatasetId(input.datasetId)
   if (await isThere(ctx, { ...input, datasetId })) return 'there'
   if (input.expiresAt && input.expiresAt.getTime() <= Date.now())
-    throw invalidInput('expires_at', `Version ${input.version} of the data set "${datasetId}" has expired: leave it out.`)
+    throw invalidInput(
+      'expires_at',
+      `Version ${input.version} of the data set "${datasetId}" has expired: leave it out.`,
+    )
   const staged = await findStaged(ctx, { name: 'The file of the rows', ...input })
   if (!staged) return 'needs_files'
   const rows = await database.transaction(async (tx) => {

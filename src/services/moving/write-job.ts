@@ -25,7 +25,10 @@ export async function writeJob(ctx: Ctx, tx: Repositories, { id, line, model, re
   const { accountId, apiKeyId } = ctx
   const { datasetVersionId, spec } = await specOf(accountId, tx, line)
   const place = { id, accountId, apiKeyId }
-  await tx.importedJobs.create({ ...place, line, datasetVersionId, spec, rowBytes, preparedData: preparedOf(line) }, model)
+  await tx.importedJobs.create(
+    { ...place, line, datasetVersionId, spec, rowBytes, preparedData: preparedOf(line) },
+    model,
+  )
   for await (const lines of runsOf(readRecordLines(record))) await writeLines(tx, lines, { ...place, model })
   const message = `This job ran in the installation ${line.installation}, as job ${line.jobId}. It was imported as history: it never runs here and cannot be resumed.`
   const note = { kind: 'note', status: null, attempt: null, reason: 'imported', message } as const

@@ -6,7 +6,13 @@ import { templatesOf } from '../../domain/item-grader.ts'
 import { readSchemas } from '../../domain/answer-schema/read-schemas.ts'
 import { referencesIn } from '../../domain/item-template.ts'
 import { schemaOfFormat, type ResponseFormat } from '../../domain/response-format.ts'
-import { itemNeedsOf, maxGrammarCharacters, type ItemNeed, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
+import {
+  itemNeedsOf,
+  maxGrammarCharacters,
+  type ItemNeed,
+  type RewardTask,
+  type SentTask,
+} from '../../domain/reward-task.ts'
 import type { TrainingMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'

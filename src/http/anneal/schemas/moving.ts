@@ -44,7 +44,10 @@ export const DatasetVersionFile = named(
   z.object({
     ...versionFields,
     size: Size.nullable().describe('Bytes of the rows; null when nothing was uploaded or the rows have expired'),
-    url: z.url().nullable().describe('A short-lived link to the rows; null when nothing was uploaded or the rows have expired'),
+    url: z
+      .url()
+      .nullable()
+      .describe('A short-lived link to the rows; null when nothing was uploaded or the rows have expired'),
     expires_in: z.int().describe('Seconds that the link works'),
   }),
 )
