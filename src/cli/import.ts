@@ -12,11 +12,11 @@ export const command = serviceVerb({
     const manifest = readManifest(folder)
     const say = (line: string) => (isJson ? undefined : console.error(line))
     const moved = await importAccount({ client, folder, manifest, say, signal })
-    print({ ...moved, not_moved: manifest.not_moved }, () => summary(moved, manifest.not_moved))
+    print(moved, () => summary(moved))
   },
 })
 
-function summary({ imported, there, ids }: Moved, notMoved: string[]): string {
+function summary({ imported, there, ids, not_moved: notMoved }: Moved): string {
   const changed = ids.filter(({ old, new: now }) => old !== now)
   return [
     `${imported} pieces imported, ${there} were there before.`,

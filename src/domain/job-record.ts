@@ -5,6 +5,8 @@ import { Graders } from './grader.ts'
 import { learnedForms } from './learned.ts'
 import { offeredMethods } from './method-table.ts'
 import { isModelId } from './model-reference.ts'
+import { ResponseFormat } from './response-format.ts'
+import { maxGrammarCharacters, RewardGrader } from './reward-task.ts'
 import { TrainingArgs } from './training-args.ts'
 import { attemptPhases, isTerminal, trainingJobStatuses } from './training-job-status.ts'
 
@@ -13,6 +15,8 @@ export const recordFormat = 1
 
 const maxInt = 2 ** 31 - 1
 const count = z.int().min(0).max(maxInt)
+/** Of attempts, generations and resumes: readers add to it. */
+const ordinal = z.int().min(0).max(1_000_000)
 const text = z.string().max(100_000)
 const word = z.string().max(256)
 const hash = z.string().regex(/^[0-9a-f]{64}$/)
@@ -45,6 +49,23 @@ const ModelFiles = z
   )
   .max(adapterFileNames.length)
 
+const Method = z
+  .strictObject({
+    type: z.enum(offeredMethods),
+    hyperparameters: z.record(word, z.union([z.number(), text, z.boolean()])),
+    given: z.array(word).max(200),
+    task: z
+      .strictObject({
+        grader: RewardGrader,
+        response_format: ResponseFormat.optional(),
+        grammar: z.string().max(maxGrammarCharacters).optional(),
+      })
+      .optional(),
+  })
+  .refine(({ type, task }) => (type === 'reinforcement') === (task !== undefined), {
+    error: 'must have a task if it is reinforcement, and only then',
+  })
+
 const Spec = z.strictObject({
   baseModel: z.strictObject({
     name: word,
@@ -57,14 +78,7 @@ const Spec = z.strictObject({
   givenArgs: z.array(word).max(200),
   gpus: orNull(count.max(10_000)),
   nodes: z.int().min(1).max(10_000),
-  method: z
-    .strictObject({
-      type: z.enum(offeredMethods),
-      hyperparameters: z.record(word, z.union([z.number(), text, z.boolean()])),
-      given: z.array(word).max(200),
-      task: z.json().optional(),
-    })
-    .optional(),
+  method: Method.optional(),
   shape: z.record(word, z.union([z.number(), z.boolean()])).optional(),
   skipBadRows: z.literal(true).optional(),
   evaluation: z
@@ -76,7 +90,10 @@ const Spec = z.strictObject({
       system: text.optional(),
     })
     .optional(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).optional(),
+  metadata: z
+    .record(z.string().max(64), z.string().max(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, { error: 'must have at most 16 keys' })
+    .optional(),
   startFrom: z.strictObject({ modelName: hash, jobId: count }).optional(),
   warnings: z.array(text).max(1000).optional(),
 })
@@ -107,12 +124,25 @@ const Prepared = z.strictObject({
   learned: z.strictObject({ form: z.enum(learnedForms), systemMessage: orNull(text) }).optional(),
 })
 
+const interval = { mean: z.number(), low: z.number(), high: z.number() }
+const Figures = z.strictObject({ ...interval, rows: count })
+/** By grader. */
+const JobScores = z.record(
+  z.string(),
+  z
+    .strictObject({
+      ...{ tuned: Figures, base: Figures, difference: z.strictObject(interval) },
+      ...{ better: count, equal: count, worse: count },
+    })
+    .nullable(),
+)
+
 const Model = z.strictObject({
   name: z.string().refine(isModelId),
   files: ModelFiles,
   step: count,
   attempt: count,
-  scores: orNull(z.record(z.string(), z.json())),
+  scores: orNull(JobScores),
   createdAt: time,
   /** Null without a custom name. */
   version: orNull(z.int().min(1).max(1_000_000)),
@@ -136,22 +166,27 @@ export const JobLine = z.strictObject({
   spec: Spec,
   specHash: hash,
   preparedData: orNull(Prepared),
-  generation: count,
-  currentAttempt: count,
-  resumeCount: count,
+  generation: ordinal,
+  currentAttempt: ordinal,
+  resumeCount: ordinal,
   cancelRequestedAt: orNull(time),
   pauseRequestedAt: orNull(time),
   createdAt: time,
-  finishedAt: orNull(time),
+  finishedAt: time,
   model: orNull(Model),
 })
 export type JobLine = z.output<typeof JobLine>
 
+const RowCounts = z.strictObject({
+  ...{ rows: bytes, tokens: bytes, learned: bytes, cut: bytes, dropped: bytes, withoutEnd: bytes },
+  isWhole: z.boolean(),
+})
+
 const AttemptLine = z.strictObject({
   type: z.literal('attempt'),
-  number: count,
-  generation: count,
-  ordinal: count,
+  number: ordinal,
+  generation: ordinal,
+  ordinal,
   mode: z.enum(['train', 'evaluate']),
   phase: orNull(z.enum(attemptPhases)),
   fromArtifactId: orNull(z.uuid()),
@@ -161,7 +196,7 @@ const AttemptLine = z.strictObject({
   savedStep: orNull(count),
   savedAt: orNull(time),
   truncatedRows: orNull(count),
-  rowCounts: orNull(z.record(word, z.json())),
+  rowCounts: orNull(RowCounts),
   reportedCause: orNull(word),
   cause: orNull(word),
   exitCode: orNull(z.int().min(-maxInt).max(maxInt)),
@@ -211,7 +246,14 @@ const EventLine = z.strictObject({
   actor: word,
 })
 
-const scores = orNull(z.record(z.string(), z.json()))
+/** Of both answers to a row. */
+const ofBoth = <T extends z.ZodType>(schema: T) => orNull(z.strictObject({ tuned: schema, base: schema }))
+
+const Sample = z.strictObject({
+  output_text: z.string().optional(),
+  output_tools: z.array(z.json()).optional(),
+  finish_reason: z.enum(['stop', 'length', 'tool_calls']),
+})
 
 const EvaluationLine = z.strictObject({
   type: z.literal('evaluation'),
@@ -221,10 +263,10 @@ const EvaluationLine = z.strictObject({
   expected: z.string(),
   tuned: z.string(),
   base: z.string(),
-  prefersChosen: scores,
-  item: scores,
-  samples: scores,
-  scores,
+  prefersChosen: ofBoth(z.boolean()),
+  item: orNull(z.record(z.string(), z.json())),
+  samples: ofBoth(Sample),
+  scores: ofBoth(z.record(z.string(), figure)),
 })
 
 /** A line after the first one. */

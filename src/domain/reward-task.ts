@@ -24,17 +24,19 @@ function uselessReward({ calculate_output: formula, graders }: Multi): string | 
   }
 }
 
+export const RewardGrader = FineTuningGrader.refine((grader) => JSON.stringify(grader).length <= maxGraderLength, {
+  error: `must not be longer than ${maxGraderLength} characters as JSON`,
+}).superRefine((grader, context) => {
+  const message = grader.type === 'multi' ? uselessReward(grader) : null
+  if (message !== null) context.addIssue({ code: 'custom', path: ['calculate_output'], message })
+})
+
+/** Trainers read it with their assignment. */
+export const maxGrammarCharacters = 262_144
+
 /** Parts of `method.reinforcement` beside its hyperparameters. */
 export const rewardFields = {
-  grader: FineTuningGrader.refine((grader) => JSON.stringify(grader).length <= maxGraderLength, {
-    error: `must not be longer than ${maxGraderLength} characters as JSON`,
-  })
-    .superRefine((grader, context) => {
-      const message = grader.type === 'multi' ? uselessReward(grader) : null
-      if (message !== null) context.addIssue({ code: 'custom', path: ['calculate_output'], message })
-    })
-    .nullish()
-    .describe('What the answers are rewarded by. Required'),
+  grader: RewardGrader.nullish().describe('What the answers are rewarded by. Required'),
   response_format: ResponseFormat.nullish().describe('The form that sampled answers have'),
 }
 

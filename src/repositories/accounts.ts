@@ -106,7 +106,7 @@ export const createAccountRepository = (db: Connection) => ({
     return row?.bytes ?? 0
   },
 
-  /** Bytes in the database: stored rows, kept responses, evals, requests and results of batches and evaluations, and large jobs. */
+  /** Bytes in the database: stored rows, kept responses, evals, requests and results of batches and evaluations, large jobs and imported ones. */
   async rowBytes(id: string): Promise<number> {
     const [row] = await db.$queryRaw<{ bytes: number }[]>`
       select (stored_row_bytes + coalesce((select row_bytes from account_storage where account_id = id), 0))::float8 as bytes

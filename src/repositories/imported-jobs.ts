@@ -19,6 +19,8 @@ export type ImportedJob = {
   datasetVersionId: string
   spec: TrainingSpec
   preparedData: PreparedData | null
+  /** Of all lines of the record. */
+  rowBytes: number
 }
 
 export type ImportedModel = {
@@ -63,7 +65,7 @@ export const createImportedJobRepository = (db: Connection) => ({
   },
 
   /** @throws a unique violation when the job or a model of this name is there */
-  async create({ line, spec, preparedData, ...place }: ImportedJob, model: ImportedModel | null) {
+  async create({ line, spec, preparedData, rowBytes, ...place }: ImportedJob, model: ImportedModel | null) {
     const { datasetId, customModelName, isPublic, status, statusReason, statusMessage, specHash } = line
     const { generation, currentAttempt, resumeCount, cancelRequestedAt, pauseRequestedAt, createdAt } = line
     await db.trainingJob.create({
@@ -84,6 +86,8 @@ export const createImportedJobRepository = (db: Connection) => ({
         importedJobId: line.jobId,
       },
     })
+    await db.$executeRaw`
+      update training_jobs set row_bytes = greatest(row_bytes, ${rowBytes}::bigint) where id = ${place.id}::int`
     if (model) await createModel(db, { line, place, spec }, model)
   },
 

@@ -73,7 +73,10 @@ export async function requireRoomForRollouts({ deps: { settings, database }, acc
 }
 
 /** Call it in a transaction that holds the account and counts the copy. @throws ServiceError quota_exceeded */
-export async function requireRoomToCopy({ deps: { settings }, accountId }: Ctx, { accounts }: Repositories) {
+export async function requireRoomToCopy(
+  { deps: { settings }, accountId }: Ctx,
+  { accounts }: Pick<Repositories, 'accounts'>,
+) {
   if ((await accounts.storedBytes(accountId)) >= settings.maxStoredBytes) throw noRoomForData(settings.maxStoredBytes)
 }
 

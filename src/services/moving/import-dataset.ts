@@ -1,7 +1,7 @@
 import { parseDatasetId } from '../../domain/dataset-id.ts'
 import type { Columns } from '../../domain/dataset-report.ts'
 import type { FilePurpose } from '../../domain/file-purpose.ts'
-import { ServiceError } from '../../domain/service-error.ts'
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { isUniqueViolation } from '../../repositories/database.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
@@ -28,16 +28,24 @@ export type ImportState = 'done' | 'there' | 'needs_files'
 
 /**
  * Makes uploaded rows a version of a data set, under the number that it had in another installation. A repeat changes nothing.
- * @throws ServiceError invalid_input, conflict when that version has other rows, quota_exceeded
+ * @throws ServiceError invalid_input, also for rows that have expired, conflict when that version has other rows, quota_exceeded
  */
 export async function importDataset({ ctx, input }: { ctx: Ctx; input: ImportedDataset }): Promise<ImportState> {
   const { database } = ctx.deps
   const datasetId = parseDatasetId(input.datasetId)
   if (await isThere(ctx, { ...input, datasetId })) return 'there'
+  if (input.expiresAt && input.expiresAt.getTime() <= Date.now())
+    throw invalidInput(
+      'expires_at',
+      `Version ${input.version} of the data set "${datasetId}" has expired: leave it out.`,
+    )
   const staged = await findStaged(ctx, { name: 'The file of the rows', ...input })
   if (!staged) return 'needs_files'
-  await requireRoomToCopy(ctx, database)
-  const rows = await openRows(ctx, { sizeBytes: input.sizeBytes })
+  const rows = await database.transaction(async (tx) => {
+    await tx.accounts.hold(ctx.accountId)
+    await requireRoomToCopy(ctx, tx)
+    return openRows(ctx, { repositories: tx, sizeBytes: input.sizeBytes })
+  })
   try {
     await takeStaged(ctx, staged, rows.key)
     const { sha256: _hash, sizeBytes, columns, ...kept } = input

@@ -4,10 +4,10 @@ import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { gradersOf } from '../../domain/grader.ts'
 import { tunedModelName } from '../../domain/identifiers.ts'
 import type { JobLine } from '../../domain/job-record.ts'
-import { invalidInput } from '../../domain/service-error.ts'
+import { invalidInput, ServiceError } from '../../domain/service-error.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
 import type { ArtifactFile } from '../../domain/training-job.ts'
-import { isUniqueViolation } from '../../repositories/database.ts'
+import { isUniqueViolation, type Repositories } from '../../repositories/database.ts'
 import type { ImportedModel } from '../../repositories/imported-jobs.ts'
 import { recordAudit } from '../audit/record.ts'
 import type { Ctx } from '../context.ts'
@@ -59,8 +59,7 @@ async function importOnce({ ctx, input }: { ctx: Ctx; input: ImportedJobInput })
   const staged = await Promise.all(sent.map((file) => findStaged(ctx, file)))
   const needs = sent.flatMap(({ name }, at) => (staged[at] ? [] : [name]))
   if (needs.length > 0) return { state: 'needs_files', needs, jobId: null, modelName: null }
-  await requireRoomToCopy(ctx, ctx.deps.database)
-  await requireRoomInDatabase(ctx)
+  await requireRoom(ctx, ctx.deps.database)
   const files = staged.filter((file) => file !== null)
   const place = await openPlace(ctx)
   try {
@@ -70,8 +69,17 @@ async function importOnce({ ctx, input }: { ctx: Ctx; input: ImportedJobInput })
     return { state: 'done', needs: [], ...made }
   } finally {
     await ctx.deps.storage.remove([place.key(recordName)]).catch(() => undefined)
-    if (place.kept === 'no') await ctx.deps.storage.removeFolder(place.key('')).catch(() => undefined)
+    if (place.kept === 'no') {
+      await ctx.deps.storage.removeFolder(place.key('')).catch(() => undefined)
+      await unpublish(ctx, input, place).catch(() => undefined)
+    }
   }
+}
+
+/** Another import may take the room before this one commits. @throws ServiceError quota_exceeded */
+async function requireRoom(ctx: Ctx, repositories: Pick<Repositories, 'accounts'>) {
+  await requireRoomToCopy(ctx, repositories)
+  await requireRoomInDatabase(ctx, repositories)
 }
 
 async function findImported(ctx: Ctx, origin: ImportedJobInput): Promise<ImportedJobAnswer | null> {
@@ -90,11 +98,17 @@ function baseModelOf({ deps: { catalogue } }: Ctx, name: string): CatalogueEntry
 }
 
 /** Where the files of the new job lie: under keys that no URL can write. The sweep of orphans removes what a crash leaves. */
-type Place = Stored & { jobId: number; artifactId: string; key: (name: string) => string }
+type Place = Stored & {
+  jobId: number
+  artifactId: string
+  key: (name: string) => string
+  /** Set before its files are copied. */
+  model: ImportedModel | null
+}
 
 async function openPlace(ctx: Ctx): Promise<Place> {
   const [jobId, artifactId] = [await ctx.deps.database.importedJobs.nextId(), randomUUID()]
-  return { jobId, artifactId, key: (name) => storageKeys.artifact(jobId, artifactId, name), kept: 'no' }
+  return { jobId, artifactId, key: (name) => storageKeys.artifact(jobId, artifactId, name), model: null, kept: 'no' }
 }
 
 type Work = { entry: CatalogueEntry; place: Place }
@@ -109,7 +123,11 @@ async function create(ctx: Ctx, input: ImportedJobInput, { entry, place }: Work)
   if (line.spec.evaluation?.graders) await checkGraders(ctx, gradersOf(line.spec.evaluation.graders))
   const model = line.model && (await publish(ctx, line, { entry, place }))
   await commitStored(database, place, async (tx) => {
-    await writeJob(ctx, tx, { id: place.jobId, line, model, record: await openRecord() })
+    await tx.accounts.hold(ctx.accountId)
+    await requireRoom(ctx, tx)
+    await requirePublished(ctx, model)
+    const rowBytes = input.record.sizeBytes
+    await writeJob(ctx, tx, { id: place.jobId, line, model, record: await openRecord(), rowBytes })
     await recordAudit(tx, ctx, 'import.job', `${place.jobId} from ${line.installation} job ${line.jobId}`)
   })
   return { jobId: place.jobId, modelName: model?.name ?? null }
@@ -146,9 +164,30 @@ async function publish(ctx: Ctx, line: JobLine, { entry, place }: Work): Promise
   const keeps = line.model?.name === own && !(await database.importedJobs.isModelNameTaken(own, line.jobId))
   const name = keeps ? own : tunedModelName(place.jobId, files)
   const published = saved.map((file) => ({ ...file, key: storageKeys.model(ctx.accountId, name, file.name) }))
+  place.model = { name, artifactId: place.artifactId, saved, files: published }
   for (const [at, { key }] of saved.entries())
     await storage.copy(key, published[at]?.key ?? '', { job: String(place.jobId) })
-  return { name, artifactId: place.artifactId, saved, files: published }
+  return place.model
+}
+
+/**
+ * Removes the adapter of an import that failed. Another import of the same job may have published the same files under the
+ * same keys: they stay when it has committed, and `requirePublished` tells it when it has not.
+ */
+async function unpublish({ accountId, deps }: Ctx, { jobId }: ImportedJobInput, { model }: Place) {
+  if (!model) return
+  await deps.database.transaction(async (tx) => {
+    await tx.accounts.hold(accountId)
+    if (await tx.importedJobs.isModelNameTaken(model.name, jobId)) return
+    await deps.storage.remove(model.files.map(({ key }) => key))
+  })
+}
+
+/** Call it in a transaction that holds the account. @throws ServiceError conflict */
+async function requirePublished({ deps: { storage } }: Ctx, model: ImportedModel | null) {
+  for (const { key } of model?.files ?? [])
+    if (!(await storage.stat(key)))
+      throw new ServiceError('conflict', 'Another import of the job failed meanwhile. Repeat the request.')
 }
 
 async function checkAdapter({ deps: { storage } }: Ctx, files: readonly ArtifactFile[], maxRank: number) {

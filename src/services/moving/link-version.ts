@@ -15,7 +15,8 @@ export async function linkVersion({
   const found = isDatasetId(datasetId) ? await deps.database.jobRecords.version(accountId, datasetId, version) : null
   if (!found) throw datasetNotFound()
   const { fileName, isPublic, createdAt, expiresAt, uploadKey } = found
-  const stored = await deps.storage.stat(uploadKey)
+  const isExpired = expiresAt !== null && expiresAt.getTime() <= Date.now()
+  const stored = isExpired ? null : await deps.storage.stat(uploadKey)
   return {
     ...{ version, fileName, isPublic, createdAt, expiresAt, sizeBytes: stored?.sizeBytes ?? null },
     purpose: found.purpose as FilePurpose | null,

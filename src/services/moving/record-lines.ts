@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { JobLine, RecordLine } from '../../domain/job-record.ts'
 import { invalidInput } from '../../domain/service-error.ts'
@@ -6,8 +7,8 @@ import { invalidInput } from '../../domain/service-error.ts'
 const mostLineBytes = 1024 * 1024
 /** Of each type. An import writes them in one transaction. */
 const mostLines = 200_000
-/** Postgres has no such character. */
-const nul = /(?<!\\)(?:\\\\)*\\u0000/
+/** NUL and lone surrogates, as `JSON.stringify` escapes them: Postgres refuses both. */
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 /** Reads the first line of a record, which is the job. @throws ServiceError invalid_input */
 export async function readJobLine(bytes: AsyncIterable<Buffer>): Promise<JobLine> {
@@ -23,19 +24,29 @@ export async function* readRecordLines(bytes: AsyncIterable<Buffer>): AsyncGener
 
 /** Reads all lines, and keeps none. @throws ServiceError invalid_input */
 export async function checkRecord(bytes: AsyncIterable<Buffer>): Promise<void> {
-  const seen = { attempt: { count: 0, last: -1 }, step: { count: 0, last: -1 }, evaluation: { count: 0, last: -1 } }
-  let eventCount = 0
+  const none = () => ({ count: 0, last: -1 })
+  const seen = { attempt: none(), step: none(), event: none(), evaluation: none() }
   const refused = (reason: string) => invalidInput('record', `The record ${reason}`)
   for await (const line of readRecordLines(bytes)) {
-    if (line.type === 'event') {
-      if (++eventCount > mostLines) throw refused(`has more than ${mostLines} events.`)
-      continue
-    }
     const of = seen[line.type]
-    const number = line.type === 'attempt' ? line.number : line.type === 'step' ? line.step : line.index
+    const number = numberOf(line) ?? of.count
     if (number <= of.last) throw refused(`names ${line.type} ${number} twice, or after a later one.`)
     if (++of.count > mostLines) throw refused(`has more than ${mostLines} lines of the type ${line.type}.`)
     of.last = number
+  }
+}
+
+/** Null for an event: events have no numbers. */
+function numberOf(line: RecordLine): number | null {
+  switch (line.type) {
+    case 'attempt':
+      return line.number
+    case 'step':
+      return line.step
+    case 'evaluation':
+      return line.index
+    case 'event':
+      return null
   }
 }
 
@@ -58,10 +69,10 @@ async function* linesIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 
 function checked<T extends z.ZodType>(schema: T, line: Buffer, number: number): z.output<T> {
   const refused = (reason: string) => invalidInput('record', `Line ${number} of the record ${reason}`)
-  const text = line.toString()
-  if (nul.test(text)) throw refused('holds the character NUL.')
-  const parsed = parse(schema, text)
+  if (!isUtf8(line)) throw refused('is no UTF-8.')
+  const parsed = parse(schema, line.toString())
   if (!parsed) throw refused('is no JSON, or nested too deep.')
+  if (parsed === 'unstorable') throw refused('holds the character NUL or a lone surrogate.')
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw refused(`is not as expected: ${issue?.path.join('.')}: ${issue?.message}`)
@@ -70,7 +81,8 @@ function checked<T extends z.ZodType>(schema: T, line: Buffer, number: number): 
 /** Null for what is no JSON. A text that is nested too deep ends the stack of the check. */
 function parse<T extends z.ZodType>(schema: T, text: string) {
   try {
-    return schema.safeParse(JSON.parse(text))
+    const value: unknown = JSON.parse(text)
+    return unstorable.test(JSON.stringify(value)) ? 'unstorable' : schema.safeParse(value)
   } catch {
     return null
   }

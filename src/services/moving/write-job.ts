@@ -5,7 +5,14 @@ import type { ImportedModel } from '../../repositories/imported-jobs.ts'
 import type { Ctx } from '../context.ts'
 import { readRecordLines } from './record-lines.ts'
 
-type Job = { id: number; line: JobLine; model: ImportedModel | null; record: AsyncIterable<Buffer> }
+type Job = {
+  id: number
+  line: JobLine
+  model: ImportedModel | null
+  record: AsyncIterable<Buffer>
+  /** Count as those of the account in the database. */
+  rowBytes: number
+}
 
 /** Lines of one statement. A line of an evaluation may be long. */
 const linesAtOnce = { attempt: 200, step: 2000, event: 200, evaluation: 50 } as const satisfies Record<
@@ -14,11 +21,14 @@ const linesAtOnce = { attempt: 200, step: 2000, event: 200, evaluation: 50 } as 
 >
 
 /** Writes the rows of an imported job, from its checked record. */
-export async function writeJob(ctx: Ctx, tx: Repositories, { id, line, model, record }: Job) {
+export async function writeJob(ctx: Ctx, tx: Repositories, { id, line, model, record, rowBytes }: Job) {
   const { accountId, apiKeyId } = ctx
   const { datasetVersionId, spec } = await specOf(accountId, tx, line)
   const place = { id, accountId, apiKeyId }
-  await tx.importedJobs.create({ ...place, line, datasetVersionId, spec, preparedData: preparedOf(line) }, model)
+  await tx.importedJobs.create(
+    { ...place, line, datasetVersionId, spec, rowBytes, preparedData: preparedOf(line) },
+    model,
+  )
   for await (const lines of runsOf(readRecordLines(record))) await writeLines(tx, lines, { ...place, model })
   const message = `This job ran in the installation ${line.installation}, as job ${line.jobId}. It was imported as history: it never runs here and cannot be resumed.`
   const note = { kind: 'note', status: null, attempt: null, reason: 'imported', message } as const

@@ -6,7 +6,13 @@ import { templatesOf } from '../../domain/item-grader.ts'
 import { readSchemas } from '../../domain/answer-schema/read-schemas.ts'
 import { referencesIn } from '../../domain/item-template.ts'
 import { schemaOfFormat, type ResponseFormat } from '../../domain/response-format.ts'
-import { itemNeedsOf, type ItemNeed, type RewardTask, type SentTask } from '../../domain/reward-task.ts'
+import {
+  itemNeedsOf,
+  maxGrammarCharacters,
+  type ItemNeed,
+  type RewardTask,
+  type SentTask,
+} from '../../domain/reward-task.ts'
 import type { TrainingMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import type { Ctx } from '../context.ts'
@@ -36,9 +42,6 @@ export async function resolveTask(
     )
   return { grader: await pinGrader(ctx, grader), ...form }
 }
-
-/** Trainers read it with their assignment. */
-const maxGrammarCharacters = 262_144
 
 /** @throws ServiceError invalid_input with the path of what is refused */
 async function formOf({ deps: { inference }, accountId }: Ctx, format: ResponseFormat, maxTokens: number) {

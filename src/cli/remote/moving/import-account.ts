@@ -20,15 +20,17 @@ import { evalsOf } from './export-account.ts'
 
 type Import = { client: Client; folder: string; manifest: Manifest; say: (line: string) => void; signal: AbortSignal }
 type Id = { kind: 'job' | 'model' | 'version' | 'eval'; old: string; new: string }
-export type Moved = { imported: number; there: number; ids: Id[] }
+export type Moved = { imported: number; there: number; ids: Id[]; not_moved: string[] }
 
 /** @throws CommandError before anything is written, where a file is damaged or the service lacks a base model */
-export async function importAccount(work: Import): Promise<Moved> {
-  const { client, folder, manifest, say, signal } = work
+export async function importAccount(asked: Import): Promise<Moved> {
+  const { client, folder, say, signal } = asked
+  const { manifest, expired } = withoutExpired(asked.manifest)
+  const work = { ...asked, manifest }
   await requireWhole(work)
   await requireBaseModels(work)
   await requireOwnData(work)
-  const moved: Moved = { imported: 0, there: 0, ids: [] }
+  const moved: Moved = { imported: 0, there: 0, ids: [], not_moved: [...manifest.not_moved, ...expired] }
   const evals = new Map((await evalsOf(client)).map((piece) => [textOf(piece), piece.id]))
   for (const [index, piece] of manifest.pieces.entries()) {
     signal.throwIfAborted()
@@ -38,6 +40,17 @@ export async function importAccount(work: Import): Promise<Moved> {
     writeFileSync(join(folder, 'import.json'), `${JSON.stringify(moved, null, 1)}\n`, { mode: 0o600 })
   }
   return moved
+}
+
+/** The service takes no rows that retention would remove at once. */
+function withoutExpired(manifest: Manifest) {
+  const expired: string[] = []
+  const pieces = manifest.pieces.filter((piece) => {
+    if (piece.kind !== 'data' || piece.expires_at === null || Date.parse(piece.expires_at) > Date.now()) return true
+    expired.push(`version ${piece.version} of the data set ${piece.dataset_id}: it expired at ${piece.expires_at}`)
+    return false
+  })
+  return { manifest: { ...manifest, pieces }, expired }
 }
 
 async function requireWhole({ folder, manifest }: Import) {

@@ -43,8 +43,11 @@ export const DatasetVersionFile = named(
   'DatasetVersionFile',
   z.object({
     ...versionFields,
-    size: Size.nullable().describe('Bytes of the rows; null when nothing was uploaded'),
-    url: z.url().nullable().describe('A short-lived link to the rows; null when nothing was uploaded'),
+    size: Size.nullable().describe('Bytes of the rows; null when nothing was uploaded or the rows have expired'),
+    url: z
+      .url()
+      .nullable()
+      .describe('A short-lived link to the rows; null when nothing was uploaded or the rows have expired'),
     expires_in: z.int().describe('Seconds that the link works'),
   }),
 )
