@@ -98,7 +98,12 @@ const bad: [method: 'dpo' | 'kto', row: unknown, field: string, reason: RegExp][
   ['dpo', { chosen: 'a', rejected: 'b' }, 'prompt', /^is missing/],
   ['dpo', { chosen: 'a b', rejected: 'a c', Frage: 'q' }, 'prompt', /^is missing/],
   ['dpo', { chosen: 'a b', rejected: 'a b c' }, 'chosen', /^is empty/],
-  ['dpo', { messages: [user('q'), said('a')] }, 'chosen', /^is missing\. .*dpo; rows of messages are for supervised$/],
+  [
+    'dpo',
+    { messages: [user('q'), said('a')] },
+    'preferred_output',
+    /^is missing\. .*dpo; rows of messages are for supervised$/,
+  ],
   ['dpo', { prompt: 'q', completion: 'a', label: true }, 'chosen', /rows with a label are for kto$/],
   ['dpo', openAi([said('a')], [said('a')]), 'non_preferred_output', /^is the same as preferred_output$/],
   ['dpo', openAi([said('')], [said('b')]), 'preferred_output[0].content', /^is empty$/],
@@ -108,7 +113,7 @@ const bad: [method: 'dpo' | 'kto', row: unknown, field: string, reason: RegExp][
     'dpo',
     openAi([said('a')], [said('b')], { messages: [said('q')] }),
     'input.messages',
-    /^does not end in a message of the user$/,
+    /^the last message is not of the user$/,
   ],
   [
     'dpo',

@@ -73,7 +73,7 @@ const refused: [row: unknown, field: string, reason: string][] = [
   [
     { messages: [user, { role: 'assistant', content: 'Me' }] },
     'messages',
-    "does not end in a message of the user. This job's method is reinforcement; rows that end in an answer are for supervised",
+    "the last message is not of the user. This job's method is reinforcement; rows that end in an answer are for supervised",
   ],
 ]
 

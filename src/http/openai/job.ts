@@ -1,5 +1,5 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
-import type { MethodRequest } from '../../domain/method-request.ts'
+import { isGiven, type MethodRequest } from '../../domain/method-request.ts'
 import { resolvedHyperparameters, shownMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
@@ -110,15 +110,26 @@ const errorOf = ({ statusReason, statusMessage }: TrainingJob) => ({
 
 /**
  * The method of the request; the hyperparameters of supervised training may also stand at the older place.
- * @throws ServiceError invalid_input for those of another method
+ * @throws ServiceError invalid_input for those of another method, and for two values of one
  */
 export function methodOf({ method, hyperparameters }: FineTuningRequest): MethodRequest | null {
   if (!hyperparameters) return method ?? null
   const type = method?.type ?? 'supervised'
   if (type !== 'supervised')
-    throw invalidInput('hyperparameters', `is not read beside method: put it into method.${type}.hyperparameters`)
-  const supervised = { ...method?.supervised, hyperparameters: method?.supervised?.hyperparameters ?? hyperparameters }
-  return { ...method, type, supervised }
+    throw invalidInput(
+      'hyperparameters',
+      `hyperparameters is not read beside method: put it into method.${type}.hyperparameters.`,
+    )
+  const newer: Record<string, unknown> = method?.supervised?.hyperparameters ?? {}
+  const both = Object.entries(hyperparameters).filter(([name, value]) => isGiven(newer[name]) && isGiven(value))
+  const other = both.find(([name, value]) => newer[name] !== value)
+  if (other)
+    throw invalidInput(
+      `hyperparameters.${other[0]}`,
+      `hyperparameters.${other[0]} is ${other[1]}, and method.supervised.hyperparameters.${other[0]} is ${newer[other[0]]}. Send one of them.`,
+    )
+  const given = Object.entries(newer).filter(([, value]) => isGiven(value))
+  return { ...method, type, supervised: { hyperparameters: { ...hyperparameters, ...Object.fromEntries(given) } } }
 }
 
 function fileOfKey(key: string | null): string | null {

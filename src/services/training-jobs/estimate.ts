@@ -1,7 +1,13 @@
 import { trainedRowCount } from '../../datasets/select-evaluation-rows.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { gpuCountOf } from '../../domain/attempt-ledger.ts'
-import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport } from '../../domain/dataset-report.ts'
+import {
+  invalidDataReason,
+  judgementProblem,
+  skippedNote,
+  trainingDataProblem,
+  type DatasetReport,
+} from '../../domain/dataset-report.ts'
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut } from '../../domain/training-args.ts'
@@ -65,6 +71,7 @@ export async function estimateTrainingJob({
     refuse(input.sets ? 'datasets' : 'data', trainingDataProblem(report, { isSkipping }))
     refuseForm(entry, report)
   }
+  refuse(input.sets ? 'datasets' : 'data', judgementProblem(reports))
   if (evaluationRows)
     refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, wanted)))
   const good = reports.map((report) => ({ ...report, rowCount: report.rowCount - report.badRowCount }))
@@ -77,7 +84,8 @@ export async function estimateTrainingJob({
     ...(leftIn === null ? [] : [rowsLeft(leftIn)]),
     ...(hasHeldOut ? [] : notesWithoutHeldOut(args)),
   ].map(({ message }) => message)
-  const tokensPerRow = tokensOf(good, args.max_length)
+  const sequences = wanted.method === 'dpo' ? 2 : 1
+  const tokensPerRow = tokensOf(good, args.max_length * sequences)
   const gpuCount = gpuCountOf({
     gpus: askedGpus(ctx.deps.settings, gpuConfig),
     nodes: gpuConfig.nodes ?? 1,
@@ -144,10 +152,10 @@ const asList = (sentence: string | null) => (sentence === null ? [] : [sentence]
 const total = <T>(each: readonly T[], of: (one: T) => number) => each.reduce((sum, one) => sum + of(one), 0)
 
 /** Of a row. `reports` count good rows. */
-function tokensOf(reports: readonly DatasetReport[], maxLength: number): number | null {
+function tokensOf(reports: readonly DatasetReport[], most: number): number | null {
   if (reports.some(({ tokenLength }) => tokenLength === null)) return null
   const tokens = total(reports, ({ tokenLength }) => tokenLength?.estimatedTotal ?? 0)
-  return Math.min(tokens / total(reports, ({ rowCount }) => rowCount), maxLength)
+  return Math.min(tokens / total(reports, ({ rowCount }) => rowCount), most)
 }
 
 const multiplied = ({ low, likely, high }: Estimate, count: number): Estimate => ({

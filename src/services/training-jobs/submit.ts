@@ -27,7 +27,7 @@ import {
   type DatasetReference,
 } from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
-import { notesOnAnswers, requireBoundedSampling } from './bounded-sampling.ts'
+import { notesOnAnswers, requireBoundedSampling, requireRowsOfStep } from './bounded-sampling.ts'
 import { isFitKnown, requireFit } from './require-fit.ts'
 import { checkFirstRows, resolveTask } from './reward-task.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
@@ -98,6 +98,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, entry)
+  if (asked) requireRowsOfStep(asked, args.args)
   resolveSharding({ args: args.args, method: asked }, args.givenArgs)
   const method = await withTask(ctx, asked, { sent: input.method, entry })
   const told = [
