@@ -63,6 +63,21 @@ for (const [name, row, line] of compared)
     assert.deepEqual(written('dpo', row), [line])
   })
 
+test('a conversation that is repeated beside two whole ones is no field of its own, and another prompt is told', () => {
+  const chosen = [user('q'), said('a')]
+  const whole = { chosen, rejected: [user('q'), said('b')], messages: chosen }
+  const line = { messages: [user('q')], chosen: [said('a')], rejected: [said('b')] }
+  assert.deepEqual(written('dpo', { ...whole, prompt: 'q' }), [line])
+  const unreadOf = (row: object) => {
+    const unread: string[] = []
+    answerReaderOf('dpo')(row, unread)
+    return unread
+  }
+  assert.deepEqual(unreadOf({ ...whole, prompt: 'q' }), [])
+  assert.deepEqual(unreadOf({ ...whole, prompt: 'another' }), ['prompt'])
+  assert.deepEqual(unreadOf({ ...openAi([said('a')], [said('b')]), prompt: 'another' }), ['prompt'])
+})
+
 test('an answer that calls a function, with its tools, is one of two answers', () => {
   const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }

@@ -110,7 +110,7 @@ const errorOf = ({ statusReason, statusMessage }: TrainingJob) => ({
 
 /**
  * The method of the request; the hyperparameters of supervised training may also stand at the older place.
- * @throws ServiceError invalid_input for those of another method, and for two values of one
+ * @throws ServiceError invalid_input for those of another method
  */
 export function methodOf({ method, hyperparameters }: FineTuningRequest): MethodRequest | null {
   if (!hyperparameters) return method ?? null
@@ -121,13 +121,6 @@ export function methodOf({ method, hyperparameters }: FineTuningRequest): Method
       `hyperparameters is not read beside method: put it into method.${type}.hyperparameters.`,
     )
   const newer: Record<string, unknown> = method?.supervised?.hyperparameters ?? {}
-  const both = Object.entries(hyperparameters).filter(([name, value]) => isGiven(newer[name]) && isGiven(value))
-  const other = both.find(([name, value]) => newer[name] !== value)
-  if (other)
-    throw invalidInput(
-      `hyperparameters.${other[0]}`,
-      `hyperparameters.${other[0]} is ${other[1]}, and method.supervised.hyperparameters.${other[0]} is ${newer[other[0]]}. Send one of them.`,
-    )
   const given = Object.entries(newer).filter(([, value]) => isGiven(value))
   return { ...method, type, supervised: { hyperparameters: { ...hyperparameters, ...Object.fromEntries(given) } } }
 }

@@ -12,15 +12,16 @@ import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut } from '../../domain/training-args.ts'
 import { totalSteps } from '../../domain/training-steps.ts'
-import { itemNeedsOf } from '../../domain/reward-task.ts'
+import { itemNeedsOf, type RewardTask } from '../../domain/reward-task.ts'
 import { plannedSampling, type PlannedSampling } from '../../domain/planned-sampling.ts'
 import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
 import { estimateMemory, type MemoryEstimate } from '../../domain/training-fit.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
-import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
+import { checkReferencedData, checkRows, readParts } from '../datasets/check-referenced.ts'
 import { rowsLeft } from '../datasets/resolve.ts'
 import { requireRoomNow } from '../limits/account-quotas.ts'
+import { checkFirstRows } from './reward-task.ts'
 import { askedGpus, resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastJobs = 20
@@ -72,19 +73,22 @@ export async function estimateTrainingJob({
     refuseForm(entry, report)
   }
   refuse(input.sets ? 'datasets' : 'data', judgementProblem(reports))
+  if (method?.task) await tryGraders(ctx, input, method.task)
   if (evaluationRows)
     refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, wanted)))
   const good = reports.map((report) => ({ ...report, rowCount: report.rowCount - report.badRowCount }))
   const rowCount = total(good, (report) => report.rowCount)
   const trained = evaluationRows ? rowCount : trainedRowCount(good)
-  const { steps, epochs } = totalSteps(args, trained, method)
+  // A pair is two judged rows.
+  const perRow = total(good, ({ judged }) => (judged ? judged.good + judged.bad : 0)) / rowCount || 1
+  const { steps, epochs } = totalSteps(args, Math.round(trained * perRow), method)
   const hasHeldOut = evaluationRows !== undefined || trained < rowCount
   const told = [
     ...notes,
     ...(leftIn === null ? [] : [rowsLeft(leftIn)]),
     ...(hasHeldOut ? [] : notesWithoutHeldOut(args)),
   ].map(({ message }) => message)
-  const sequences = wanted.method === 'dpo' ? 2 : 1
+  const sequences = wanted.method === 'dpo' ? 2 : perRow
   const tokensPerRow = tokensOf(good, args.max_length * sequences)
   const gpuCount = gpuCountOf({
     gpus: askedGpus(ctx.deps.settings, gpuConfig),
@@ -115,6 +119,18 @@ export async function estimateTrainingJob({
     sampling: method?.task ? plannedSampling({ ...method, task: method.task }, { steps, rowsPerStep, past }) : null,
     warnings: [...told, ...ofRows],
   }
+}
+
+async function tryGraders(ctx: Ctx, input: SubmitTrainingJobInput, task: RewardTask) {
+  const { parts } = await readParts(ctx, input, {
+    version: ({ uploadKey }) => Promise.resolve(uploadKey),
+    rows: ({ key }) => Promise.resolve(key),
+  })
+  await checkFirstRows(
+    ctx,
+    task,
+    parts.map(({ read: key, ...named }) => ({ key, ...named })),
+  )
 }
 
 function refuse(path: string, reason: string | null) {

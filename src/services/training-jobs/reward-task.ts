@@ -1,6 +1,5 @@
 // Checks what a reinforcement job rewards its answers by, before the job is accepted.
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
-import type { DataSource } from '../../domain/data-sources.ts'
 import { textParts } from '../../domain/eval-run.ts'
 import { rewardOf, type FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import { templatesOf } from '../../domain/item-grader.ts'
@@ -92,14 +91,14 @@ async function pinGrader(ctx: Ctx, grader: FineTuningGrader): Promise<FineTuning
 export async function checkFirstRows(
   ctx: Ctx,
   task: RewardTask,
-  { uploadKey, sources }: { uploadKey: string; sources?: readonly DataSource[] },
+  data: readonly { key: string; set?: string }[],
 ): Promise<void> {
   const needs = itemNeedsOf(task)
   const programs = programsOf(task)
   if (needs.length === 0 && programs.length === 0) return
-  const sets = sources?.map(({ dataKey, datasetId }) => ({ key: dataKey, name: `"${datasetId}"` }))
   const names = new Set(needs.map((need) => need.name))
-  for (const { key, name } of sets ?? [{ key: uploadKey, name: 'the data' }]) {
+  for (const { key, set } of data) {
+    const name = set === undefined ? 'the data' : `"${set}"`
     const rows = await readFirstRows(ctx, needs, key)
     const bad = rows.find(({ error }) => error && names.has(error.field))
     if (bad?.error)
