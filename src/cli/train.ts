@@ -157,12 +157,22 @@ function graderIn({ grader }: Pick<Given, 'grader'>): unknown {
   }
 }
 
+/** Beside batch_size, which is an argument too. */
+const ofEveryMethod = ['n_epochs', 'learning_rate_multiplier']
+
+const ownersOf = (name: string): MethodName[] =>
+  offeredMethods.filter((each) => Object.hasOwn(trainingMethods[each].hyperparameters, name))
+
 /** The arguments of the run, and the method with its own. */
 function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>, grader: unknown) {
   const type = methodNamed(method)
-  const knobs = trainingMethods[type].hyperparameters
   const pairs = set.map((text) => parsePair('--set', text)).map(([key, text]) => [key, valueOf(text)] as const)
-  const isKnob = ([name]: (typeof pairs)[number]) => Object.hasOwn(knobs, name)
+  const isKnob = ([name]: (typeof pairs)[number]) => ofEveryMethod.includes(name) || ownersOf(name).includes(type)
+  for (const [name] of pairs) {
+    const owners = ownersOf(name)
+    if (owners.length > 0 && !owners.includes(type))
+      throw new UsageError(`${name} is a hyperparameter of ${owners.join(', ')}, not of ${type}: see --method.`)
+  }
   const hyperparameters = Object.fromEntries(pairs.filter(isKnob))
   return {
     finetune_args: Object.fromEntries(pairs.filter((pair) => !isKnob(pair))),

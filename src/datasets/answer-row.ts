@@ -40,7 +40,7 @@ function notCompared(value: Fields): RowProblem {
   const hasMessages = 'known' in fields && fields.known.has('messages')
   const kind = 'label' in value ? 'kto' : 'supervised'
   const form = hasMessages ? 'rows of messages' : kind === 'kto' ? 'rows with a label' : 'rows of one answer'
-  const field = isObject(value['input']) ? 'preferred_output' : 'chosen'
+  const field = hasMessages || isObject(value['input']) ? 'preferred_output' : 'chosen'
   return { field, reason: `is missing. This job's method is dpo; ${form} are for ${kind}` }
 }
 

@@ -21,7 +21,7 @@ export function readCompared(
     [worse, rejected],
   ] as const)
     if (isAbsent(answer)) return { field: name, reason: answer === undefined ? 'is missing' : 'is empty' }
-  const asked = promptOf(rest, [better, chosen], [worse, rejected])
+  const asked = promptOf(rest, unread, [better, chosen], [worse, rejected])
   if ('reason' in asked) return asked
   const rows: DatasetRow[] = []
   for (const answer of asked.answers) {
@@ -47,11 +47,13 @@ type Asked = { rest: Fields; answers: Said[]; prompt: string; places: readonly (
 /** The fields before the answers. OpenAI has them in `input`; two whole conversations, or two whole texts, share theirs. */
 function promptOf(
   rest: Fields,
+  unread: string[],
   better: readonly [string, unknown],
   worse: readonly [string, unknown],
 ): Asked | RowProblem {
   const isOpenAi = better[0] === 'preferred_output'
-  if (isOpenAi && (isObject(rest['input']) || isAbsent(rest['input']))) return promptOfOpenAi(rest, better, worse)
+  if (isOpenAi && (isObject(rest['input']) || isAbsent(rest['input'])))
+    return promptOfOpenAi(rest, unread, better, worse)
   if (typeof better[1] === 'string' && typeof worse[1] === 'string' && !isOpenAi && !mayHoldPrompt(rest))
     return sharedBeginning(rest, [better[0], better[1]], [worse[0], worse[1]])
   const lists = [better, worse].map(([, answer]) => (Array.isArray(answer) ? (answer as unknown[]) : null))
@@ -63,7 +65,12 @@ function promptOf(
   const [before, same] = [chosen?.slice(0, -1) ?? [], rejected?.slice(0, -1) ?? []]
   if (JSON.stringify(before) !== JSON.stringify(same))
     return { field: worse[0], reason: `does not begin with the same messages as ${better[0]}` }
-  const { prompt: _, ...without } = rest
+  const { prompt, messages, ...without } = rest
+  if (!isAbsent(prompt) && !before.some((each) => isObject(each) && Object.values(each).includes(prompt)))
+    unread.push('prompt')
+  // UltraFeedback repeats the better conversation in `messages`.
+  const isRepeated = lists.some((list) => JSON.stringify(list) === JSON.stringify(messages))
+  const others = { ...without, ...(messages !== undefined && !isRepeated && { messages }) }
   const answers = [better, worse].map(([name], index) => ({
     place: `${name}[${before.length}]`,
     given: lists[index]?.at(-1),
@@ -71,7 +78,7 @@ function promptOf(
   const bad = answers.find(({ given }) => !isObject(given))
   if (bad) return { field: bad.place, reason: 'is not a message' }
   const places = [[/^prompt(?=$|\[)/, better[0]]] as const
-  return { rest: { ...without, prompt: before }, answers, prompt: better[0], places }
+  return { rest: { ...others, prompt: before }, answers, prompt: better[0], places }
 }
 
 /** Beside two whole texts stand scores alone. A text or a list could be a prompt under a name that is not known here. */
@@ -94,11 +101,13 @@ function sharedBeginning(rest: Fields, ...named: (readonly [string, string])[]):
 }
 
 function promptOfOpenAi(
-  { input, ...others }: Fields,
+  { input, prompt, ...others }: Fields,
+  unread: string[],
   better: readonly [string, unknown],
   worse: readonly [string, unknown],
 ): Asked | RowProblem {
   if (!isObject(input)) return { field: 'input', reason: 'is missing' }
+  if (!isAbsent(prompt)) unread.push('prompt')
   const { messages, tools, parallel_tool_calls: areParallel, ...unknown } = input
   if (isAbsent(messages)) return { field: 'input.messages', reason: 'is missing' }
   if (!Array.isArray(messages)) return { field: 'input.messages', reason: 'is not a list of messages' }
@@ -171,7 +180,7 @@ function readSaid(
 export function promptProblem({ input, conversation }: DatasetRow, field: string): RowProblem | null {
   if (!conversation) return input === '' ? { field, reason: 'is missing' } : null
   const last = conversation.messages.at(-2)
-  if (last?.role !== 'user' && last?.role !== 'tool') return { field, reason: 'does not end in a message of the user' }
+  if (last?.role !== 'user' && last?.role !== 'tool') return { field, reason: 'the last message is not of the user' }
   return last.role === 'user' && last.content === '' ? { field, reason: 'ends in an empty message of the user' } : null
 }
 

@@ -1,4 +1,5 @@
 // Counts good and bad answers: judged answers teach nothing if all are alike.
+import type { Judged } from '../domain/dataset-report.ts'
 import type { DatasetRow } from './dataset-row.ts'
 
 export function createJudgementCount() {
@@ -10,10 +11,6 @@ export function createJudgementCount() {
         else bad++
       }
     },
-    /** @returns why training on judged answers is not possible */
-    problem(): string | null {
-      if (good > 0 && bad > 0) return null
-      return `The training data has only rows labelled ${good > 0}: all ${good + bad} of them. The method kto needs both labels.`
-    },
+    counts: (): Judged => ({ good, bad }),
   }
 }

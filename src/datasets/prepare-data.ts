@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NamedReport, PreparedSource } from '../domain/data-sources.ts'
 import {
+  judgementProblem,
   rowReader,
   trainingDataName,
   trainingDataProblem,
@@ -17,7 +18,6 @@ import type { Storage } from '../storage/storage.ts'
 import { DatasetInvalidError } from './dataset-invalid-error.ts'
 import { createLimitWatch, type DatasetLimits } from './dataset-limits.ts'
 import type { DatasetRow } from './dataset-row.ts'
-import { createJudgementCount } from './judgement-count.ts'
 import { createFormCount, createSystemMessageVote } from './learned-form.ts'
 import { createEvaluationSelection, selectedOf } from './select-evaluation-rows.ts'
 import { openRows, splitRows, type SourceRows, type Work } from './split-rows.ts'
@@ -98,7 +98,7 @@ type CheckInput = { sources: readonly Source[]; spec: DataOfJob['spec']; setting
 async function checkSources(work: Work, { sources, spec, settings: { tokenizers } }: CheckInput) {
   const { storage, limits, watch, method, needs } = work
   const isSkipping = spec.skipBadRows ?? false
-  const [judgements, systemMessages, forms] = [createJudgementCount(), createSystemMessageVote(), createFormCount()]
+  const [systemMessages, forms] = [createSystemMessageVote(), createFormCount()]
   const selections = sources.map(() => createEvaluationSelection())
   const reports: NamedReport[] = []
   for (const [index, { from, pinned, columns, set }] of sources.entries()) {
@@ -109,7 +109,6 @@ async function checkSources(work: Work, { sources, spec, settings: { tokenizers 
       ...{ limits, watch, columns, method, needs, isSkipping },
       use(row, print) {
         selections[index]?.add(print)
-        judgements.add(row)
         systemMessages.add(row)
         forms.add(row)
       },
@@ -119,7 +118,7 @@ async function checkSources(work: Work, { sources, spec, settings: { tokenizers 
     if (problem !== null) throw new DatasetInvalidError(problem, report)
     reports.push(report)
   }
-  const problem = method === 'kto' ? judgements.problem() : null
+  const problem = judgementProblem(reports)
   if (problem !== null) throw new DatasetInvalidError(problem, reports[0])
   return {
     reports,

@@ -88,7 +88,7 @@ function readChat(field: Field, given: unknown, unread: string[]): DatasetRow | 
   const last = messages.at(-1)?.role
   if (last !== 'user' && last !== 'tool') {
     const advice = "This job's method is reinforcement; rows that end in an answer are for supervised"
-    return { field: field.key, reason: `does not end in a message of the user. ${advice}` }
+    return { field: field.key, reason: `the last message is not of the user. ${advice}` }
   }
   if (last === 'user' && messages.at(-1)?.content === '')
     return { field: field.key, reason: 'ends in an empty message of the user' }
@@ -119,11 +119,11 @@ function nameWithNul(item: Fields): string {
   return name === undefined ? 'item' : `item.${shown(name)}`
 }
 
-/** The field that holds a number whose digits were lost when its line was read. */
+/** The field that holds a number whose digits were lost when its line was read; 1e999 was read as infinite. */
 function roundedIn(item: Fields): string | undefined {
   const loses = (value: unknown): boolean =>
     typeof value === 'number'
-      ? Number.isInteger(value) && !Number.isSafeInteger(value)
+      ? !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
       : typeof value === 'object' && value !== null && Object.values(value).some(loses)
   return Object.keys(item).find((key) => loses(item[key]))
 }

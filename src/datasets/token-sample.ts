@@ -49,6 +49,7 @@ export function createTokenSample() {
       if (!source || !loaded) return null
       const [input, output] = [createLengthHistogram(), createLengthHistogram()]
       const learned = { answers: 0, lastAnswer: 0 }
+      let total = 0
       const count = (text: string) => loaded.encode(text).length
       const { swapped } = loaded.specialTokens
       const lengths = rows.map((row) => {
@@ -59,13 +60,15 @@ export function createTokenSample() {
         ]
         input.add(inputTokens)
         output.add(outputTokens)
-        const last = outputTokens + 1
-        const texts = learnedTexts(row)
-        learned.lastAnswer += last
-        learned.answers += texts ? texts.reduce((sum, text) => sum + count(text) + 1, 0) : last
-        return inputTokens + outputTokens
+        // Each answer ends in a token of its own. A prompt for reinforcement has none.
+        const answers = (row.item ? [] : (learnedTexts(row) ?? [row.output])).map(count)
+        learned.lastAnswer += row.item ? 0 : outputTokens + 1
+        learned.answers += answers.reduce((sum, tokens) => sum + tokens + 1, 0)
+        // Every answer that is compared is read after the prompt.
+        if (!row.answers) total += inputTokens + outputTokens
+        else for (const tokens of answers) total += inputTokens + tokens
+        return inputTokens + (row.answers ? Math.max(...answers) : outputTokens)
       })
-      const total = lengths.reduce((sum, length) => sum + length, 0)
       const ofAll = (inSample: number) => Math.round((inSample / rows.length) * rowCount)
       return {
         tokenizer: source.name,

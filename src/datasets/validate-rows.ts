@@ -8,6 +8,7 @@ import { isProblem, type DatasetRow } from './dataset-row.ts'
 import type { DatasetLimits, LimitWatch } from './dataset-limits.ts'
 import { createLengthHistogram } from './length-histogram.ts'
 import { createFingerprintSet } from './fingerprint-set.ts'
+import { createJudgementCount } from './judgement-count.ts'
 import { createFormCount } from './learned-form.ts'
 import type { RawRow } from './raw-row.ts'
 import { rowReaderOf } from './row-reader.ts'
@@ -37,6 +38,7 @@ function createRowValidation(columns: Columns | null, method: MethodName, needs:
   const tokens = createTokenSample()
   const unreadFields = createUnreadFields()
   const forms = createFormCount()
+  const judgements = createJudgementCount()
   let rowCount = 0
   let badRowCount = 0
   let duplicateCount = 0
@@ -68,6 +70,7 @@ function createRowValidation(columns: Columns | null, method: MethodName, needs:
       outputLength.add(row.output.length)
       tokens.add(row)
       forms.add(row)
+      judgements.add(row)
       return { row, print }
     },
 
@@ -89,6 +92,7 @@ function createRowValidation(columns: Columns | null, method: MethodName, needs:
       tokenLength: tokens.measure(tokenizerOf(tokenizers, model), rowCount - badRowCount),
       countedFor: model,
       form: forms.form(),
+      ...(method === 'kto' && { judged: judgements.counts() }),
       checkedAt: new Date().toISOString(),
     }),
   }

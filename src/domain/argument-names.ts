@@ -50,7 +50,8 @@ export function notesOnNames(
   return [
     ...(old.length > 0 ? [ignored(`${old.map((name) => prefix + name).join(', ')}: no effect here.`)] : []),
     ...unknown.slice(0, maxNames).map((name) => {
-      const meant = proposalFor(name, known) ?? proposalIn(name, elsewhere)
+      const same = elsewhere.find(({ names: there }) => there.includes(name))
+      const meant = same ? `${same.field}.${name}` : (proposalFor(name, known) ?? proposalIn(name, elsewhere))
       const quoted = JSON.stringify(name.slice(0, 64))
       const shown = within === null ? quoted : `${within}[${quoted}]`
       return ignored(`${shown} is not known and has no effect.${meant ? ` Did you mean ${meant}?` : ''}`)

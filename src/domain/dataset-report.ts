@@ -32,6 +32,9 @@ export type Columns = { input: string | null; output: string }
 /** A field that holds something in some rows, and that training does not read. `line`: the first such row. */
 export type UnreadField = { field: string; rows: number; line: number }
 
+/** Answers that are labelled true and false. */
+export type Judged = { good: number; bad: number }
+
 /** Counts the changes of how rows are read. Reports and prepared rows of another number are not used again. */
 export const rowReader = 6
 
@@ -69,6 +72,8 @@ export type DatasetReport = {
   countedFor?: string
   /** The form of most good rows; null without any. */
   form?: LearnedForm | null
+  /** Of rows that were read for kto; absent for other methods. */
+  judged?: Judged
   checkedAt: string
 }
 
@@ -164,6 +169,16 @@ type Skipping = { isSkipping: boolean }
 /** @returns why a job cannot train on the data, or null when it can */
 export const trainingDataProblem = (report: DatasetReport & Named, skipping: Skipping): string | null =>
   dataProblem(report, skipping, { name: trainingDataName(report), use: 'train on', mostSkipped: maxSkippedRows })
+
+/** @param reports those of all data sets of a job. @returns why kto cannot train on them: answers that are all alike teach nothing */
+export function judgementProblem(reports: readonly Pick<DatasetReport, 'judged'>[]): string | null {
+  if (reports.some(({ judged }) => !judged)) return null
+  const sum = (kind: keyof Judged) => reports.reduce((total, { judged }) => total + (judged?.[kind] ?? 0), 0)
+  const [good, bad] = [sum('good'), sum('bad')]
+  if (good > 0 && bad > 0) return null
+  const all = good + bad === 1 ? 'the only row is' : `all ${good + bad} rows are`
+  return `The training data cannot be used: ${all} labelled ${good > 0}; KTO needs both.`
+}
 
 /** How sentences name the data of a job, or one of its data sets. */
 export const trainingDataName = ({ set }: Named) => (set === undefined ? 'training data' : `data set ${set}`)

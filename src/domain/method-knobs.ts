@@ -21,8 +21,6 @@ export type MethodTable = {
   hyperparameters: Record<string, Knob>
   /** Other defaults of some losses. */
   defaultsByLossType: Record<string, Record<string, number | string>>
-  /** Examples of rows. */
-  rows: readonly object[]
   /** Data that reads as rows of these methods may be trained on. */
   takesRowsOf: readonly string[]
   /** Figures of a step that only this method has, by their names in TRL. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Knob, MethodTable } from './method-knobs.ts'
 import { offeredMethods, trainingMethods, type MethodName } from './method-table.ts'
 import { rewardFields } from './reward-task.ts'
+import { invalidInput } from './service-error.ts'
 import { withoutPrototype } from './without-prototype.ts'
 
 const tables: Record<string, MethodTable> = trainingMethods
@@ -54,17 +55,7 @@ function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
     ...sharedHyperparameters,
     ...Object.fromEntries(knobs.map(([knob, each]) => [knob, knobSchema(each)])),
   }
-  const hyperparameters = withoutPrototype(
-    z
-      .object(known)
-      .catchall(z.unknown())
-      .superRefine((sent, context) => {
-        for (const key of Object.keys(sent)) {
-          const message = Object.hasOwn(known, key) ? unreadProblem(key, name, sent) : notOfMethod(key, name)
-          if (message !== null) context.addIssue({ code: 'custom', path: [key], message, input: sent })
-        }
-      }),
-  )
+  const hyperparameters = withoutPrototype(z.object(known).catchall(z.unknown()))
   return z
     .strictObject({
       ...fields,
@@ -74,10 +65,22 @@ function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
     .describe(`The arguments of the method ${name}`)
 }
 
+/** @throws ServiceError invalid_input for a hyperparameter that the method, or its loss, does not read */
+export function requireOfMethod(type: MethodName, sent: Readonly<Record<string, unknown>>): void {
+  const { hyperparameters } = tables[type] as MethodTable
+  for (const name of Object.keys(sent)) {
+    const isKnown = Object.hasOwn(hyperparameters, name) || Object.hasOwn(sharedHyperparameters, name)
+    const problem = isKnown ? unreadProblem(name, type, sent) : notOfMethod(name, type)
+    if (problem !== null) throw invalidInput(`method.${type}.hyperparameters.${name}`, `${name} ${problem}.`)
+  }
+}
+
+const listed = new Intl.ListFormat('en-GB')
+
 function notOfMethod(knob: string, name: string) {
   const owners = offeredMethods.filter((each) => Object.hasOwn((tables[each] as MethodTable).hyperparameters, knob))
   return owners.length > 0
-    ? `is a hyperparameter of ${owners.join(' and ')}, not of ${name}`
+    ? `is a hyperparameter of ${listed.format(owners)}, not of ${name}`
     : `is not a hyperparameter of ${name}`
 }
 
@@ -96,7 +99,7 @@ export const MethodRequest = z
   .strictObject({
     type: z
       .enum(offeredMethods, { error: `must be ${offeredMethods.join(', ')}: no other method is offered` })
-      .describe('supervised when absent'),
+      .describe('How the model is trained'),
     supervised: methodSchema('supervised', {}),
     dpo: methodSchema('dpo', {}),
     kto: methodSchema('kto', {}),

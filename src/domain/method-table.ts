@@ -55,16 +55,6 @@ export const trainingMethods = {
     },
     defaultsByLossType: {},
     takesRowsOf: ['supervised'],
-    rows: [
-      { input: 'Who?', output: 'Me.' },
-      { text: 'A whole text.' },
-      {
-        messages: [
-          { role: 'user', content: 'Who?' },
-          { role: 'assistant', content: 'Me.' },
-        ],
-      },
-    ],
     series: ['entropy'],
     rateFactor: 1,
   },
@@ -112,14 +102,6 @@ export const trainingMethods = {
       orpo: { reference: 'none' },
     },
     takesRowsOf: ['dpo'],
-    rows: [
-      { prompt: 'Who?', chosen: 'Me.', rejected: 'Nobody.' },
-      {
-        input: { messages: [{ role: 'user', content: 'Who?' }] },
-        preferred_output: [{ role: 'assistant', content: 'Me.' }],
-        non_preferred_output: [{ role: 'assistant', content: 'Nobody.' }],
-      },
-    ],
     series: [
       'rewards/chosen',
       'rewards/rejected',
@@ -145,16 +127,6 @@ export const trainingMethods = {
     },
     defaultsByLossType: {},
     takesRowsOf: ['kto', 'dpo'],
-    rows: [
-      { prompt: 'Who?', completion: 'Me.', label: true },
-      {
-        messages: [
-          { role: 'user', content: 'Who?' },
-          { role: 'assistant', content: 'Nobody.' },
-        ],
-        label: false,
-      },
-    ],
     series: [
       'rewards/chosen',
       'rewards/rejected',
@@ -250,10 +222,6 @@ export const trainingMethods = {
     },
     // An answer beside a prompt may also be what a grader compares with.
     takesRowsOf: ['reinforcement', 'supervised'],
-    rows: [
-      { prompt: 'Who?', answer: 'Me.' },
-      { messages: [{ role: 'user', content: 'Who?' }], answer: 'Me.' },
-    ],
     series: [
       'reward',
       'reward_std',

@@ -1,7 +1,7 @@
 // The method of a job, and as answers show it.
 import { z } from 'zod'
 import type { MethodTable } from './method-knobs.ts'
-import { isGiven, type MethodRequest, type SharedHyperparameters } from './method-request.ts'
+import { isGiven, requireOfMethod, type MethodRequest, type SharedHyperparameters } from './method-request.ts'
 import { answersPerPrompt, offeredMethods, trainingMethods, type MethodName } from './method-table.ts'
 import type { RewardTask } from './reward-task.ts'
 import { invalidInput } from './service-error.ts'
@@ -47,7 +47,7 @@ type Asked = {
 /**
  * The method of a job, and its training arguments: hyperparameters that every method has stand for arguments.
  * @returns also the defaults of the method, in place of those of the model
- * @throws ServiceError invalid_input where a hyperparameter and its argument differ
+ * @throws ServiceError invalid_input for a hyperparameter that is not read, or differs from its argument
  */
 export function resolveMethod(
   { method, finetuneArgs }: Asked,
@@ -55,6 +55,7 @@ export function resolveMethod(
 ): { method: TrainingMethod | null; finetuneArgs: FinetuneArgs; recommendedArgs: RecommendedArgs } {
   const type = method?.type ?? 'supervised'
   const sent: Record<string, unknown> = method?.[type]?.hyperparameters ?? {}
+  requireOfMethod(type, sent)
   const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => isGiven(value))) as Hyperparameters
   const { defaultsByLossType, batchSize } = tables[type] as MethodTable
   const ofModel = model.recommendedOfMethods?.[type] ?? {}
@@ -101,7 +102,7 @@ function argumentsOf(
   const asked: FinetuneArgs = {}
   if (typeof epochs === 'number') asked.num_train_epochs = agreed(epochs, num_train_epochs, at('n_epochs'))
   if (typeof multiplier === 'number')
-    asked.learning_rate = agreed(Math.min(multiplier * learningRate, 10), learning_rate, at('learning_rate_multiplier'))
+    asked.learning_rate = agreedRate(Math.min(multiplier * learningRate, 10), learning_rate, at(rateMultiplier))
   if (typeof rows === 'number') {
     const isGiven = (batch_size ?? gradient_accumulation_steps ?? null) !== null
     agreed(rows, isGiven ? (batch_size ?? 1) * (gradient_accumulation_steps ?? 1) : null, at('batch_size'))
@@ -109,6 +110,18 @@ function argumentsOf(
   }
   if (typeof interval === 'number') asked.eval_steps = agreed(interval, eval_steps, at('eval_interval'))
   return { ...finetuneArgs, ...asked }
+}
+
+const rateMultiplier = 'learning_rate_multiplier'
+
+/** A product such as 3 times 0.0002 is rounded. @throws ServiceError invalid_input */
+function agreedRate(value: number, argument: number | null | undefined, path: string): number {
+  if (argument !== null && argument !== undefined && rounded(argument) !== rounded(value))
+    throw invalidInput(
+      path,
+      `${rateMultiplier} makes the learning rate ${rounded(value)}, and finetune_args.learning_rate is ${argument}. Send one of them.`,
+    )
+  return argument ?? value
 }
 
 /** @throws ServiceError invalid_input */

@@ -28,7 +28,8 @@ function gradeOf(reward: Reward, scored: readonly Scored[]): Grade {
   const value = rewardOfScores(reward, grades as Record<string, number>)
   if (value !== null && Math.abs(value) <= largestReward) return { reward: value, grades, error: null }
   const message = `The grader has no number from -${largestReward} to ${largestReward} for ${JSON.stringify(grades)}.`
-  return { reward: null, grades, error: { grader: 'multi', kind: 'formula_parse_error', message } }
+  const grader = reward.formula === null ? (scored[0]?.name ?? '') : 'multi'
+  return { reward: null, grades, error: { grader, kind: 'formula_parse_error', message } }
 }
 
 /** What the answer itself lacks is the model's fault and scores 0. Everything else is no score. */

@@ -139,6 +139,7 @@ test('wrong options are refused before anything is uploaded', async () => {
   for (const [args, says] of [
     [['--method', 'ppo'], /--method takes supervised, dpo, kto, reinforcement, not "ppo"/],
     [['--method', 'reinforcement'], /A reinforcement job needs a grader/],
+    [['--set', 'beta=0.2'], /beta is a hyperparameter of dpo, kto, not of supervised/],
     [['--method', 'dpo', '--grader', file], /A grader is for --method reinforcement, not for dpo/],
     [['--method', 'reinforcement', '--grader', 'none.json'], /There is no file .*none\.json/],
     [['--dry-run', '--watch'], /A dry run starts no job/],

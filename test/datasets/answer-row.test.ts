@@ -63,6 +63,21 @@ for (const [name, row, line] of compared)
     assert.deepEqual(written('dpo', row), [line])
   })
 
+test('a conversation that is repeated beside two whole ones is no field of its own, and another prompt is told', () => {
+  const chosen = [user('q'), said('a')]
+  const whole = { chosen, rejected: [user('q'), said('b')], messages: chosen }
+  const line = { messages: [user('q')], chosen: [said('a')], rejected: [said('b')] }
+  assert.deepEqual(written('dpo', { ...whole, prompt: 'q' }), [line])
+  const unreadOf = (row: object) => {
+    const unread: string[] = []
+    answerReaderOf('dpo')(row, unread)
+    return unread
+  }
+  assert.deepEqual(unreadOf({ ...whole, prompt: 'q' }), [])
+  assert.deepEqual(unreadOf({ ...whole, prompt: 'another' }), ['prompt'])
+  assert.deepEqual(unreadOf({ ...openAi([said('a')], [said('b')]), prompt: 'another' }), ['prompt'])
+})
+
 test('an answer that calls a function, with its tools, is one of two answers', () => {
   const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
@@ -98,7 +113,12 @@ const bad: [method: 'dpo' | 'kto', row: unknown, field: string, reason: RegExp][
   ['dpo', { chosen: 'a', rejected: 'b' }, 'prompt', /^is missing/],
   ['dpo', { chosen: 'a b', rejected: 'a c', Frage: 'q' }, 'prompt', /^is missing/],
   ['dpo', { chosen: 'a b', rejected: 'a b c' }, 'chosen', /^is empty/],
-  ['dpo', { messages: [user('q'), said('a')] }, 'chosen', /^is missing\. .*dpo; rows of messages are for supervised$/],
+  [
+    'dpo',
+    { messages: [user('q'), said('a')] },
+    'preferred_output',
+    /^is missing\. .*dpo; rows of messages are for supervised$/,
+  ],
   ['dpo', { prompt: 'q', completion: 'a', label: true }, 'chosen', /rows with a label are for kto$/],
   ['dpo', openAi([said('a')], [said('a')]), 'non_preferred_output', /^is the same as preferred_output$/],
   ['dpo', openAi([said('')], [said('b')]), 'preferred_output[0].content', /^is empty$/],
@@ -108,7 +128,7 @@ const bad: [method: 'dpo' | 'kto', row: unknown, field: string, reason: RegExp][
     'dpo',
     openAi([said('a')], [said('b')], { messages: [said('q')] }),
     'input.messages',
-    /^does not end in a message of the user$/,
+    /^the last message is not of the user$/,
   ],
   [
     'dpo',

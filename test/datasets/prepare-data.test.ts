@@ -250,5 +250,8 @@ test('a bad row of several data sets is named by its set and line', async () => 
   const judged = (label: boolean) => lines([{ prompt: 'q', completion: 'a', label }])
   const method = { type: 'kto', hyperparameters: {}, given: [] } as unknown as TrainingMethod
   assert.equal((await prepare({ a: judged(true), b: judged(false) }, {}, null, { method })).train.length, 2)
-  await assert.rejects(prepare({ a: judged(true), b: judged(true) }, {}, null, { method }), /needs both labels/)
+  await assert.rejects(
+    prepare({ a: judged(true), b: judged(true) }, {}, null, { method }),
+    /all 2 rows are labelled true; KTO needs both/,
+  )
 })

@@ -66,6 +66,12 @@ const refused: [row: unknown, field: string, reason: string][] = [
     'item.ids',
     'has a whole number beyond 2^53, which loses digits: write it as a text',
   ],
+  [
+    // JSON has 1e999.
+    { prompt: 'Who?', answer: 'a', ids: [Infinity] },
+    'item.ids',
+    'has a whole number beyond 2^53, which loses digits: write it as a text',
+  ],
   [{ prompt: 7, answer: 'a' }, 'prompt', 'is a number, not a string'],
   [{ prompt: 'Who?', messages: [user] }, 'prompt', 'stands beside messages: keep one of them'],
   [{ prompt: 'Who?', tools: [tool], answer: 'a' }, 'tools', 'is for a prompt of messages'],
@@ -73,7 +79,7 @@ const refused: [row: unknown, field: string, reason: string][] = [
   [
     { messages: [user, { role: 'assistant', content: 'Me' }] },
     'messages',
-    "does not end in a message of the user. This job's method is reinforcement; rows that end in an answer are for supervised",
+    "the last message is not of the user. This job's method is reinforcement; rows that end in an answer are for supervised",
   ],
 ]
 

@@ -42,6 +42,14 @@ test('each answer of a row is learned with an end token of its own', () => {
   assert.deepEqual(learnedOf({ input: 'x', output: 'a' }), { answers: 20, lastAnswer: 20 })
   assert.deepEqual(learnedOf({ input: 'x', output: 'b', conversation }), { answers: 40, lastAnswer: 20 })
   assert.equal(learnedOf({ input: 'x', output: 'a', answers: { areCompared: true, list } })?.answers, 40)
+  assert.deepEqual(learnedOf({ input: 'x', output: '', item: {} }), { answers: 0, lastAnswer: 0 })
+})
+
+test('a prompt that has two answers to compare is read twice', () => {
+  const sample = createTokenSample()
+  const list = ['a', 'b'].map((said, at) => ({ said, isGood: at === 0 }))
+  sample.add({ input: 'x', output: 'a', answers: { areCompared: true, list } })
+  assert.equal(sample.measure(tiny, 10)?.estimatedTotal, 40)
 })
 
 test('without a tokenizer, or rows, there is nothing to say', () => {

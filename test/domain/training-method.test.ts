@@ -8,6 +8,8 @@ import {
   shownMethod,
 } from '../../src/domain/training-method.ts'
 import { MethodRequest } from '../../src/domain/method-request.ts'
+import type { MethodName } from '../../src/domain/method-table.ts'
+import type { ServiceError } from '../../src/domain/service-error.ts'
 import { FineTuningGrader } from '../../src/domain/fine-tuning-grader.ts'
 import { documentedDefaults, type TrainingArgs } from '../../src/domain/training-args.ts'
 
@@ -56,20 +58,17 @@ test('a hyperparameter and its argument may say the same, and nothing else', () 
     () => resolve(sent, { batch_size: 4 }),
     /method\.kto\.hyperparameters\.batch_size is 8, and finetune_args says 4/,
   )
+  const tripled = { type: 'dpo', dpo: { hyperparameters: { learning_rate_multiplier: 3 } } }
+  // 3 times 0.0001 is 0.00030000000000000003.
+  assert.equal(resolve(tripled, { learning_rate: 0.0003 }).finetuneArgs.learning_rate, 0.0003)
+  assert.throws(
+    () => resolve(tripled, { learning_rate: 0.003 }),
+    /^ServiceError: learning_rate_multiplier makes the learning rate 0\.0003, and finetune_args\.learning_rate is 0\.003\./,
+  )
 })
 
 const refused: [sent: object, path: string, message: RegExp][] = [
   [{ type: 'ppo' }, 'type', /must be supervised, dpo, kto/],
-  [
-    { type: 'supervised', supervised: { hyperparameters: { beta: 1 } } },
-    'supervised.hyperparameters.beta',
-    /^is a hyperparameter of dpo and kto, not of supervised$/,
-  ],
-  [
-    { type: 'kto', kto: { hyperparameters: { betta: 1 } } },
-    'kto.hyperparameters.betta',
-    /^is not a hyperparameter of kto$/,
-  ],
   [{ type: 'dpo', kto: {} }, 'kto', /^is not read, because method.type is dpo$/],
   [{ type: 'dpo', dpo: { hyperparameters: { beta: 11 } } }, 'dpo.hyperparameters.beta', /number from 0.001 to 10/],
   [{ type: 'dpo', dpo: { grader: {} } }, 'dpo', /^unrecognized key|Unrecognized key/i],
@@ -95,27 +94,44 @@ const refused: [sent: object, path: string, message: RegExp][] = [
   ],
 ]
 
-const ofLoss = (type: 'dpo' | 'reinforcement', hyperparameters: object) => ({ type, [type]: { hyperparameters } })
-const unread: typeof refused = [
-  [ofLoss('dpo', { simpo_gamma: 1 }), 'simpo_gamma', /^is read with loss_type simpo, not with sigmoid$/],
-  [ofLoss('dpo', { loss_type: 'hinge', label_smoothing: 0.1 }), 'label_smoothing', /robust.*, not with hinge$/],
-  [ofLoss('dpo', { loss_type: 'orpo', sft_weight: 2 }), 'sft_weight', /, not with orpo$/],
-  [ofLoss('dpo', { loss_type: 'simpo', reference: 'start' }), 'reference', /, not with simpo$/],
-  [ofLoss('reinforcement', { loss_type: 'cispo', epsilon: 0.1 }), 'epsilon', /, not with cispo$/],
+const sentOf = (type: MethodName, hyperparameters: object) => ({ type, [type]: { hyperparameters } })
+const unread: [type: MethodName, hyperparameters: object, knob: string, message: RegExp][] = [
+  ['supervised', { beta: 1 }, 'beta', /^beta is a hyperparameter of dpo and kto, not of supervised\.$/],
+  [
+    'supervised',
+    { loss_type: 'x' },
+    'loss_type',
+    /^loss_type is a hyperparameter of dpo, kto and reinforcement, not of/,
+  ],
+  ['kto', { betta: 1 }, 'betta', /^betta is not a hyperparameter of kto\.$/],
+  ['dpo', { constructor: 1 }, 'constructor', /^constructor is not a hyperparameter of dpo\.$/],
+  ['dpo', { simpo_gamma: 1 }, 'simpo_gamma', /^simpo_gamma is read with loss_type simpo, not with sigmoid\.$/],
+  ['dpo', { loss_type: 'hinge', label_smoothing: 0.1 }, 'label_smoothing', /robust.*, not with hinge\.$/],
+  ['dpo', { loss_type: 'orpo', sft_weight: 2 }, 'sft_weight', /, not with orpo\.$/],
+  ['dpo', { loss_type: 'simpo', reference: 'start' }, 'reference', /, not with simpo\.$/],
+  ['reinforcement', { loss_type: 'cispo', epsilon: 0.1 }, 'epsilon', /, not with cispo\.$/],
 ]
 
+for (const [type, hyperparameters, knob, message] of unread)
+  test(`refuses ${JSON.stringify(hyperparameters)} of ${type} by its path`, () => {
+    assert.throws(
+      () => resolve(sentOf(type, hyperparameters)),
+      (error: ServiceError) => {
+        const [issue] = error.issues
+        assert.equal(issue?.path, `method.${type}.hyperparameters.${knob}`)
+        assert.match(issue.message, message)
+        return true
+      },
+    )
+  })
+
 const refusedToo: typeof refused = [
-  ...unread.map(([sent, knob, message]): (typeof refused)[number] => [
-    sent,
-    `${(sent as { type: string }).type}.hyperparameters.${knob}`,
-    message,
-  ]),
-  ...['__proto__', 'constructor'].map((name): (typeof refused)[number] => [
-    { type: 'dpo', dpo: { hyperparameters: JSON.parse(`{"${name}": 1}`) as object } },
-    `dpo.hyperparameters.${name}`,
-    /^is not a (known parameter|hyperparameter of dpo)$/,
-  ]),
-  [ofLoss('dpo', { learning_rate_multiplier: 1e-320 }), 'dpo.hyperparameters.learning_rate_multiplier', /from 1e-12/],
+  [
+    { type: 'dpo', dpo: { hyperparameters: JSON.parse('{"__proto__": 1}') as object } },
+    'dpo.hyperparameters.__proto__',
+    /^is not a known parameter$/,
+  ],
+  [sentOf('dpo', { learning_rate_multiplier: 1e-320 }), 'dpo.hyperparameters.learning_rate_multiplier', /from 1e-12/],
 ]
 
 for (const [sent, path, message] of [...refused, ...refusedToo])
@@ -128,9 +144,9 @@ for (const [sent, path, message] of [...refused, ...refusedToo])
 
 test('a loss takes the default of a hyperparameter that it does not read', () => {
   for (const sent of [
-    ofLoss('dpo', { simpo_gamma: 0.5, label_smoothing: 'auto', reference: 'start' }),
-    ofLoss('dpo', { loss_type: 'orpo', sft_weight: 0, reference: 'none', label_smoothing: 0 }),
-    ofLoss('reinforcement', { loss_type: 'cispo', epsilon: 0.2, epsilon_high: 4 }),
+    sentOf('dpo', { simpo_gamma: 0.5, label_smoothing: 'auto', reference: 'start' }),
+    sentOf('dpo', { loss_type: 'orpo', sft_weight: 0, reference: 'none', label_smoothing: 0 }),
+    sentOf('reinforcement', { loss_type: 'cispo', epsilon: 0.2, epsilon_high: 4 }),
   ])
     assert.equal(MethodRequest.safeParse(sent).error, undefined)
 })

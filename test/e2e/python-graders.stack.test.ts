@@ -47,4 +47,27 @@ suite('an evaluation with a program as its grader', { skip }, async () => {
     assert.equal(status, 'COMPLETED', message ?? '')
     assert.equal(summary?.[connection().baseModel]?.['python']?.mean, 1)
   })
+
+  test('is refused as the reward of a job if it has no number for a row', async () => {
+    const submit = (source: string, query = '') =>
+      api.request('POST', `/v1/train${query}`, {
+        model_name: connection().baseModel,
+        data: [{ prompt: 'Who?', answer: 'Me.' }],
+        method: { type: 'reinforcement', reinforcement: { grader: { type: 'python', name: 'p', source } } },
+      })
+    for (const query of ['', '?dry_run=true']) {
+      const { status, body } = await submit('def grade(sample, item): return item["nothing"]', query)
+      assert.equal(status, 400)
+      assert.match(
+        String((body as { detail: string }).detail),
+        /^The Python grader has no number for line 1 of the data: .*KeyError/s,
+      )
+    }
+    // It fails with a text that is no JSON, and not with every answer.
+    const { status } = await submit(
+      'import json\ndef grade(sample, item): return len(json.loads(sample["output_text"]))',
+      '?dry_run=true',
+    )
+    assert.equal(status, 200)
+  })
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Knob } from '../../domain/method-knobs.ts'
+import { methodRows } from '../../domain/method-rows.ts'
 import { offeredMethods, trainingMethods } from '../../domain/method-table.ts'
 import { defineRoute } from '../kit/route.ts'
 import { named } from '../kit/named-schemas.ts'
@@ -13,7 +14,14 @@ const TrainingMethods = named(
       .array(
         z.object({
           type: z.enum(offeredMethods).describe('The `type` of `method` in POST /v1/train'),
-          rows: z.array(z.record(z.string(), z.unknown())).describe('Rows that the method takes, as examples'),
+          rows: z
+            .array(
+              z.object({
+                form: z.record(z.string(), z.string()).describe('What each field holds'),
+                example: z.record(z.string(), z.unknown()).describe('Such a row'),
+              }),
+            )
+            .describe('Rows that the method takes'),
           takes_rows_of: z
             .array(z.enum(offeredMethods))
             .describe('The methods of data that it may train on, as `method` of GET /v1/data/{dataset_id} names them'),
@@ -54,10 +62,10 @@ const TrainingMethods = named(
 type Knobs = Record<string, Knob>
 
 const methods = offeredMethods.map((type) => {
-  const { hyperparameters, defaultsByLossType, rows, takesRowsOf, series } = trainingMethods[type]
+  const { hyperparameters, defaultsByLossType, takesRowsOf, series } = trainingMethods[type]
   return {
     type,
-    rows: rows.map((row) => ({ ...row })),
+    rows: methodRows[type],
     takes_rows_of: [...takesRowsOf],
     hyperparameters: Object.entries(hyperparameters as Knobs).map(([name, knob]) => ({
       name,

@@ -1,5 +1,5 @@
 // Translates a training job into OpenAI's format. docs/openai.md has the same tables.
-import type { MethodRequest } from '../../domain/method-request.ts'
+import { isGiven, type MethodRequest } from '../../domain/method-request.ts'
 import { resolvedHyperparameters, shownMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { jobDisplayName } from '../../domain/display-name.ts'
@@ -116,9 +116,13 @@ export function methodOf({ method, hyperparameters }: FineTuningRequest): Method
   if (!hyperparameters) return method ?? null
   const type = method?.type ?? 'supervised'
   if (type !== 'supervised')
-    throw invalidInput('hyperparameters', `is not read beside method: put it into method.${type}.hyperparameters`)
-  const supervised = { ...method?.supervised, hyperparameters: method?.supervised?.hyperparameters ?? hyperparameters }
-  return { ...method, type, supervised }
+    throw invalidInput(
+      'hyperparameters',
+      `hyperparameters is not read beside method: put it into method.${type}.hyperparameters.`,
+    )
+  const newer: Record<string, unknown> = method?.supervised?.hyperparameters ?? {}
+  const given = Object.entries(newer).filter(([, value]) => isGiven(value))
+  return { ...method, type, supervised: { hyperparameters: { ...hyperparameters, ...Object.fromEntries(given) } } }
 }
 
 function fileOfKey(key: string | null): string | null {

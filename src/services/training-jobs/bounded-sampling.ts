@@ -1,5 +1,5 @@
-// Bounds on what a reinforcement job samples in a step: its parts may each be large, their product may not. And what the
-// engine of its model can sample.
+// Bounds on a step. What a reinforcement job samples in it: its parts may each be large, their product may not; and what the
+// engine of its model can sample. Of kto the fewest rows.
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { answersPerPrompt } from '../../domain/method-table.ts'
@@ -18,6 +18,16 @@ export function notesOnAnswers({ hyperparameters }: TrainingMethod): TrainingNot
   if (product === samples) return []
   const message = `samples_per_prompt ${asked} times compute_multiplier ${times} makes ${product} answers to a prompt. The job samples ${samples}, because ${answersPerPrompt.least} to ${answersPerPrompt.most} are allowed.`
   return [{ code: 'samples_bounded', message }]
+}
+
+/** KTO holds the answer of each row against the prompt of another row of its step. @throws ServiceError invalid_input */
+export function requireRowsOfStep(
+  { type, given }: TrainingMethod,
+  { batch_size: batch, gradient_accumulation_steps: accumulation }: TrainingArgs,
+): void {
+  if (type !== 'kto' || batch * accumulation > 1) return
+  const path = given.includes('batch_size') ? 'method.kto.hyperparameters.batch_size' : 'finetune_args.batch_size'
+  throw invalidInput(path, 'batch_size must be at least 2 with the method kto.')
 }
 
 /** @throws ServiceError invalid_input */

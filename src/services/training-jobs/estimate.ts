@@ -1,20 +1,27 @@
 import { trainedRowCount } from '../../datasets/select-evaluation-rows.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import { gpuCountOf } from '../../domain/attempt-ledger.ts'
-import { invalidDataReason, skippedNote, trainingDataProblem, type DatasetReport } from '../../domain/dataset-report.ts'
+import {
+  invalidDataReason,
+  judgementProblem,
+  skippedNote,
+  trainingDataProblem,
+  type DatasetReport,
+} from '../../domain/dataset-report.ts'
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut } from '../../domain/training-args.ts'
 import { totalSteps } from '../../domain/training-steps.ts'
-import { itemNeedsOf } from '../../domain/reward-task.ts'
+import { itemNeedsOf, type RewardTask } from '../../domain/reward-task.ts'
 import { plannedSampling, stepOfAnswers, type PlannedSampling } from '../../domain/planned-sampling.ts'
 import { methodNameOf, type TrainingMethod } from '../../domain/training-method.ts'
 import { estimateMemory, type MemoryEstimate } from '../../domain/training-fit.ts'
 import { estimateSeconds, type Estimate } from '../../domain/training-estimate.ts'
 import type { Ctx } from '../context.ts'
-import { checkReferencedData, checkRows } from '../datasets/check-referenced.ts'
+import { checkReferencedData, checkRows, readParts } from '../datasets/check-referenced.ts'
 import { rowsLeft } from '../datasets/resolve.ts'
 import { requireRoomNow } from '../limits/account-quotas.ts'
+import { checkFirstRows } from './reward-task.ts'
 import { askedGpus, resolveTraining, type SubmitTrainingJobInput } from './submit.ts'
 
 const pastJobs = 20
@@ -65,19 +72,24 @@ export async function estimateTrainingJob({
     refuse(input.sets ? 'datasets' : 'data', trainingDataProblem(report, { isSkipping }))
     refuseForm(entry, report)
   }
+  refuse(input.sets ? 'datasets' : 'data', judgementProblem(reports))
+  if (method?.task) await tryGraders(ctx, input, method.task)
   if (evaluationRows)
     refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, wanted)))
   const good = reports.map((report) => ({ ...report, rowCount: report.rowCount - report.badRowCount }))
   const rowCount = total(good, (report) => report.rowCount)
   const trained = evaluationRows ? rowCount : trainedRowCount(good)
-  const { steps, epochs } = totalSteps(args, trained, method)
+  // A pair is two judged rows.
+  const perRow = total(good, ({ judged }) => (judged ? judged.good + judged.bad : 0)) / rowCount || 1
+  const { steps, epochs } = totalSteps(args, Math.round(trained * perRow), method)
   const hasHeldOut = evaluationRows !== undefined || trained < rowCount
   const told = [
     ...notes,
     ...(leftIn === null ? [] : [rowsLeft(leftIn)]),
     ...(hasHeldOut ? [] : notesWithoutHeldOut(args)),
   ].map(({ message }) => message)
-  const tokensPerRow = tokensOf(good, args.max_length)
+  const sequences = wanted.method === 'dpo' ? 2 : perRow
+  const tokensPerRow = tokensOf(good, args.max_length * sequences)
   const gpuCount = gpuCountOf({
     gpus: askedGpus(ctx.deps.settings, gpuConfig),
     nodes: gpuConfig.nodes ?? 1,
@@ -111,6 +123,18 @@ export async function estimateTrainingJob({
     sampling,
     warnings: [...told, ...formNotes],
   }
+}
+
+async function tryGraders(ctx: Ctx, input: SubmitTrainingJobInput, task: RewardTask) {
+  const { parts } = await readParts(ctx, input, {
+    version: ({ uploadKey }) => Promise.resolve(uploadKey),
+    rows: ({ key }) => Promise.resolve(key),
+  })
+  await checkFirstRows(
+    ctx,
+    task,
+    parts.map(({ read: key, ...named }) => ({ key, ...named })),
+  )
 }
 
 function refuse(path: string, reason: string | null) {
@@ -148,10 +172,10 @@ const asList = (sentence: string | null) => (sentence === null ? [] : [sentence]
 const total = <T>(each: readonly T[], of: (one: T) => number) => each.reduce((sum, one) => sum + of(one), 0)
 
 /** Of a row. `reports` count good rows. */
-function tokensOf(reports: readonly DatasetReport[], maxLength: number): number | null {
+function tokensOf(reports: readonly DatasetReport[], most: number): number | null {
   if (reports.some(({ tokenLength }) => tokenLength === null)) return null
   const tokens = total(reports, ({ tokenLength }) => tokenLength?.estimatedTotal ?? 0)
-  return Math.min(tokens / total(reports, ({ rowCount }) => rowCount), maxLength)
+  return Math.min(tokens / total(reports, ({ rowCount }) => rowCount), most)
 }
 
 const multiplied = ({ low, likely, high }: Estimate, count: number): Estimate => ({

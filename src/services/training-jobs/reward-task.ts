@@ -1,6 +1,6 @@
 // Checks what a reinforcement job rewards its answers by, before the job is accepted.
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
-import type { DataSource } from '../../domain/data-sources.ts'
+import { textParts } from '../../domain/eval-run.ts'
 import { rewardOf, type FineTuningGrader } from '../../domain/fine-tuning-grader.ts'
 import { templatesOf } from '../../domain/item-grader.ts'
 import { readSchemas } from '../../domain/answer-schema/read-schemas.ts'
@@ -15,6 +15,8 @@ import {
 } from '../../domain/reward-task.ts'
 import type { TrainingMethod } from '../../domain/training-method.ts'
 import { invalidInput } from '../../domain/service-error.ts'
+import type { PlacedProgram } from '../../grading/python/python-graders.ts'
+import { gradingRequest } from '../../grading/python/request.ts'
 import type { Ctx } from '../context.ts'
 import { pinJudges } from '../evaluations/create.ts'
 import { checkPrograms } from '../graders/validate.ts'
@@ -85,26 +87,60 @@ async function pinGrader(ctx: Ctx, grader: FineTuningGrader): Promise<FineTuning
   return { ...grader, graders: Object.fromEntries(names.map((name, at) => [name, pinned[at] as (typeof pinned)[0]])) }
 }
 
-/** @throws ServiceError invalid_input for a part of an item that a grader reads and one of the first rows of a data set lacks */
+/**
+ * @throws ServiceError invalid_input for a part of an item that a grader reads and one of the first rows of a data set lacks, and
+ * for a Python grader without a number for a row
+ */
 export async function checkFirstRows(
   ctx: Ctx,
   task: RewardTask,
-  { uploadKey, sources }: { uploadKey: string; sources?: readonly DataSource[] },
+  data: readonly { key: string; set?: string }[],
 ): Promise<void> {
   const needs = itemNeedsOf(task)
-  if (needs.length === 0) return
-  const sets = sources?.map(({ dataKey, datasetId }) => ({ key: dataKey, name: `"${datasetId}"` }))
-  for (const { key, name } of sets ?? [{ key: uploadKey, name: 'the data' }]) {
-    const bad = await firstRowWithout(ctx, needs, key)
-    if (!bad?.error) continue
-    const { line, error } = bad
-    throw invalidInput(`${field}.grader`, `Line ${line} of ${name}: ${error.field}: ${error.reason}.`)
+  const programs = programsOf(task)
+  if (needs.length === 0 && programs.length === 0) return
+  const names = new Set(needs.map((need) => need.name))
+  for (const { key, set } of data) {
+    const name = set === undefined ? 'the data' : `"${set}"`
+    const rows = await readFirstRows(ctx, needs, key)
+    const bad = rows.find(({ error }) => error && names.has(error.field))
+    if (bad?.error)
+      throw invalidInput(`${field}.grader`, `Line ${bad.line} of ${name}: ${bad.error.field}: ${bad.error.reason}.`)
+    const good = rows.find(({ text }) => text !== null)
+    if (good?.text && programs.length > 0) return tryPrograms(ctx, programs, { text: good.text, line: good.line, name })
   }
 }
 
-async function firstRowWithout({ deps, accountId }: Ctx, needs: readonly ItemNeed[], key: string) {
+async function readFirstRows({ deps, accountId }: Ctx, needs: readonly ItemNeed[], key: string) {
   const wanted = { accountId, key, columns: null, method: 'reinforcement' as const, needs, offset: 0, limit: firstRows }
-  const read = await deps.datasets.lines(wanted, new AbortController().signal)
-  const names = new Set(needs.map(({ name }) => name))
-  return read?.rows.find(({ error }) => error && names.has(error.field))
+  return (await deps.datasets.lines(wanted, new AbortController().signal))?.rows ?? []
+}
+
+/** Those that can be tried. An answer of another form, or with calls of functions, cannot be made up. */
+function programsOf({ grader, response_format: form }: RewardTask): PlacedProgram[] {
+  if (form) return []
+  const pathOf = (name: string) => (grader.type === 'multi' ? `${field}.grader.graders.${name}` : `${field}.grader`)
+  return Object.entries(rewardOf(grader).graders).flatMap(([name, each]) =>
+    each.type === 'python' ? [{ grader: each, path: pathOf(name) }] : [],
+  )
+}
+
+type TriedRow = { text: string; line: number; name: string }
+
+/** A program may want one answer, and fail with another. */
+async function tryPrograms(
+  { deps, accountId }: Ctx,
+  programs: readonly PlacedProgram[],
+  { text, line, name }: TriedRow,
+): Promise<void> {
+  const { item, tools } = JSON.parse(text) as { item: Record<string, unknown>; tools?: unknown }
+  if (tools) return
+  const said = Object.values(item).find((value) => typeof value === 'string') ?? 'An answer.'
+  const samples = [said, '{}'].map((each) => gradingRequest({ ...textParts(each), finish_reason: 'stop' }, item))
+  for (const { grader, path } of programs) {
+    const scores = await deps.grading.python.score(accountId, { grader, samples }, new AbortController().signal)
+    const [first] = scores
+    if (first && 'error' in first && scores.every((score) => 'error' in score))
+      throw invalidInput(path, `The Python grader has no number for line ${line} of ${name}: ${first.error.trim()}`)
+  }
 }

@@ -27,7 +27,7 @@ import {
   type DatasetReference,
 } from '../datasets/resolve.ts'
 import { trackersOf, type Integration } from '../trackers/accept.ts'
-import { notesOnAnswers, requireBoundedSampling } from './bounded-sampling.ts'
+import { notesOnAnswers, requireBoundedSampling, requireRowsOfStep } from './bounded-sampling.ts'
 import { isFitKnown, requireFit } from './require-fit.ts'
 import { checkFirstRows, resolveTask } from './reward-task.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
@@ -78,7 +78,7 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   await requireFit(ctx, fitting, upload.sources ? upload.sources.map(uploadOf) : [upload])
   const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
   const resolved = { ...asked, notes: [...asked.notes, ...left] }
-  if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, upload)
+  if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, dataOf(upload))
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, { upload, resolved }, acceptance)
   const { datasetId } = acceptance
@@ -98,6 +98,7 @@ export async function resolveTraining(ctx: Ctx, input: SubmitTrainingJobInput): 
   const recommended = { ...entry, recommendedArgs: { ...entry.recommendedArgs, ...recommendedArgs } }
   const { notes, ...args } = resolveTrainingArgs(withShape(finetuneArgs, shape, entry), recommended)
   if (asked?.type === 'reinforcement') requireBoundedSampling(asked, args.args, entry)
+  if (asked) requireRowsOfStep(asked, args.args)
   resolveSharding({ args: args.args, method: asked }, args.givenArgs)
   const method = await withTask(ctx, asked, { sent: input.method, entry })
   const told = [
@@ -125,6 +126,9 @@ type Resolved = Pick<FoundStart, 'entry' | 'startFrom' | 'learned'> & {
 } & ReturnType<typeof resolveTrainingArgs>
 type Upload = AcceptanceRequest['version'] & { leavesRows?: boolean; sources?: DataSource[] }
 
+const dataOf = ({ uploadKey, sources }: Upload) =>
+  sources?.map(({ dataKey: key, datasetId: set }) => ({ key, set })) ?? [{ key: uploadKey }]
+
 const uploadOf = ({ versionId: id, dataKey: uploadKey }: DataSource) => ({ id, uploadKey })
 
 const fittingOf = (
@@ -137,8 +141,7 @@ const fittingOf = (
 async function checkRowsOfRequest(ctx: Ctx, input: SubmitTrainingJobInput, method: TrainingMethod | null) {
   if (!method?.task || !input.rows) return
   const { storedCollection, version } = await findReferenced(ctx, input)
-  if (storedCollection === null && version === null)
-    await checkFirstRows(ctx, method.task, { uploadKey: input.rows.key })
+  if (storedCollection === null && version === null) await checkFirstRows(ctx, method.task, [{ key: input.rows.key }])
 }
 
 /** A location names its upload without a query: the acceptance then looks for the row, unless rows are read before it. */

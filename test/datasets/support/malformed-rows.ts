@@ -183,7 +183,7 @@ const dpo: Omit<Malformed, 'method'>[] = [
       ['input.messages', [], 'is missing'],
       ['input.messages', 'q', noList],
       ['input.messages', { a: {} }, noList],
-      ['input.messages', [said('q')], 'does not end in a message of the user'],
+      ['input.messages', [said('q')], 'the last message is not of the user'],
       ['input.messages', [user('')], 'ends in an empty message of the user'],
       ['input.parallel_tool_calls', 'yes', 'is not true or false'],
       ['preferred_output', undefined, 'is missing'],
@@ -242,7 +242,7 @@ const kto: Omit<Malformed, 'method'>[] = [
     changes: [
       ['messages', 7, noList],
       ['messages', [said('a')], 'has no assistant message to train on'],
-      ['messages', [said('q'), said('a')], 'does not end in a message of the user'],
+      ['messages', [said('q'), said('a')], 'the last message is not of the user'],
       ['messages[0].content', '', 'ends in an empty message of the user', 'messages'],
       ...ofMessage('messages[0]'),
       ...ofAnswer('messages[1]'),
@@ -279,7 +279,7 @@ const reinforcement: Omit<Malformed, 'method'>[] = [
       [
         'messages',
         [user('q'), said('a')],
-        "does not end in a message of the user. This job's method is reinforcement; rows that end in an answer are for supervised",
+        "the last message is not of the user. This job's method is reinforcement; rows that end in an answer are for supervised",
       ],
       ...ofMessage('messages[0]'),
       ...ofTools('tools'),

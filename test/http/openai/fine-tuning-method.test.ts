@@ -12,6 +12,8 @@ test('are read without a method, beside supervised, and give way to those of the
   assert.deepEqual(asked({ hyperparameters }), expected)
   assert.deepEqual(asked({ hyperparameters, method: { type: 'supervised' } }), expected)
   assert.deepEqual(asked({ hyperparameters: { n_epochs: 9 }, method: expected }), expected)
+  const both = asked({ hyperparameters: { batch_size: 4, n_epochs: 9 }, method: expected })
+  assert.deepEqual(both?.supervised?.hyperparameters, { batch_size: 4, n_epochs: 3 })
   assert.equal(asked({}), null)
 })
 

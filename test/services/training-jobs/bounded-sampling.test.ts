@@ -8,7 +8,11 @@ import { documentedDefaults } from '../../../src/domain/training-args.ts'
 import { totalSteps } from '../../../src/domain/training-steps.ts'
 import type { Ctx } from '../../../src/services/context.ts'
 import { createGrading } from '../../../src/grading/grading-threads.ts'
-import { notesOnAnswers, requireBoundedSampling } from '../../../src/services/training-jobs/bounded-sampling.ts'
+import {
+  notesOnAnswers,
+  requireBoundedSampling,
+  requireRowsOfStep,
+} from '../../../src/services/training-jobs/bounded-sampling.ts'
 import { resolveTask } from '../../../src/services/training-jobs/reward-task.ts'
 
 const entry = { name: 'tiny', contextLength: 1024 } as CatalogueEntry
@@ -47,6 +51,23 @@ test('a bounded number of answers to a prompt is told', () => {
   assert.deepEqual(told(8, 10), [
     'samples_per_prompt 8 times compute_multiplier 10 makes 80 answers to a prompt. The job samples 64, because 2 to 64 are allowed.',
   ])
+})
+
+test('a step of kto has at least two rows', () => {
+  const rows = (batch: number, accumulation: number, given: string[] = []) =>
+    requireRowsOfStep(
+      { type: 'kto', hyperparameters: {}, given },
+      { ...documentedDefaults, batch_size: batch, gradient_accumulation_steps: accumulation },
+    )
+  rows(1, 2)
+  for (const [given, path] of [
+    [['batch_size'], 'method.kto.hyperparameters.batch_size'],
+    [[], 'finetune_args.batch_size'],
+  ] as const)
+    assert.throws(
+      () => rows(1, 1, [...given]),
+      ({ issues: [issue] }: ServiceError) => issue?.path === path,
+    )
 })
 
 test('a vLLM samples at temperature 1 only', () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCatalogue } from '../../../src/domain/catalogue.ts'
 import { rowReader } from '../../../src/domain/dataset-report.ts'
+import type { MethodRequest } from '../../../src/domain/method-request.ts'
 import { estimateTrainingJob } from '../../../src/services/training-jobs/estimate.ts'
 import { contextOf } from '../../support/service-context.ts'
 
@@ -35,10 +36,10 @@ const rows = (key: string) => ({ versionId: key, key, rowCount: 4, sizeBytes: 9,
 
 const counted: string[] = []
 
-type Asked = { openJobs?: number; skipBadRows?: boolean; modelName?: string }
+type Asked = { openJobs?: number; skipBadRows?: boolean; modelName?: string; method?: MethodRequest }
 const estimate = (
   reports: Record<string, object>,
-  { openJobs = 0, skipBadRows = false, modelName = 'tiny' }: Asked = {},
+  { openJobs = 0, skipBadRows = false, modelName = 'tiny', method }: Asked = {},
 ) => {
   const deps = {
     catalogue,
@@ -63,6 +64,7 @@ const estimate = (
     isPublic: false,
     customModelName: null,
     skipBadRows,
+    method,
   }
   return estimateTrainingJob({ ctx, input: { ...asked, ...data } })
 }
@@ -85,6 +87,15 @@ test('a dry run counts and names the training rows that would be left out; evalu
   assert.deepEqual([told.rows, told.skippedRows], [4, 1])
   assert.deepEqual(told.warnings, ['1 of 4 rows is bad and left out: line 2: input: is missing.'])
   await assert.rejects(estimate({ train: good, evaluation: bad }, { skipBadRows: true }), /evaluation data cannot/)
+})
+
+test('a dry run of kto counts a pair as two rows, and refuses labels that are all alike', async () => {
+  const method: MethodRequest = { type: 'kto', kto: { hyperparameters: { n_epochs: 1, batch_size: 2 } } }
+  const stepsOf = async (judged: object) =>
+    (await estimate({ train: { ...good, duplicateCount: 0, judged }, evaluation: good }, { method })).steps
+  assert.equal(await stepsOf({ good: 3, bad: 1 }), 2)
+  assert.equal(await stepsOf({ good: 4, bad: 4 }), 4)
+  await assert.rejects(stepsOf({ good: 4, bad: 0 }), /all 4 rows are labelled true; KTO needs both/)
 })
 
 test('a dry run is refused where the account may open no further job', async () => {

@@ -184,6 +184,6 @@ suite('jobs of reinforcement', () => {
     const id = await api.train({ data: [...rows.slice(0, 2), said], method: method(right) })
     const { status_reason, status_message } = await api.untilStatus(id, 'FAILED')
     assert.equal(status_reason, 'data_error')
-    assert.match(String(status_message), /line 3: messages: does not end in a message of the user/)
+    assert.match(String(status_message), /line 3: messages: the last message is not of the user/)
   })
 })
