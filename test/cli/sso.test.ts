@@ -214,6 +214,20 @@ test('a person without a role, and a service without a provider, keep no profile
   assert.match((await without.anneal('login', without.url, '--sso').ended).err, /has no identity provider/)
 })
 
+test('a file of profiles that is broken is named, with what to do', async (context) => {
+  const world = await startWorld(context)
+  assert.equal((await signIn(world)).code, 0)
+  for (const text of ['{broken', '[]', '{}', '{"current":"a","profiles":{"a":{}}}', '{"profiles":{"a":{"url":5}}}']) {
+    writeFileSync(world.file, text)
+    const { code, err } = await world.anneal('jobs').ended
+    assert.deepEqual(
+      [code, err.replace(world.file, '')],
+      [1, ' cannot be read. Correct the file, or delete it and run anneal login again.\n'],
+      text,
+    )
+  }
+})
+
 function edit({ file }: World, changes: Partial<SignedIn>) {
   const known = JSON.parse(readFileSync(file, 'utf8')) as Profiles
   for (const profile of Object.values(known.profiles))
