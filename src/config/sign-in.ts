@@ -19,6 +19,8 @@ export function readSignInConfig(env: Env): SignInSettings | null {
     if (alone) throw new Error(`ANNEAL_OIDC_${alone} needs ANNEAL_OIDC_ISSUER.`)
     return null
   }
+  if (clientId === undefined && env.ANNEAL_OIDC_CLIENT_SECRET !== undefined)
+    throw new Error('ANNEAL_OIDC_CLIENT_SECRET needs ANNEAL_OIDC_CLIENT_ID.')
   // A client with a secret is no client for a program of people, who would have to know the secret.
   const isPublic = clientId !== undefined && env.ANNEAL_OIDC_CLIENT_SECRET === undefined
   const cliClientId = env.ANNEAL_OIDC_CLI_CLIENT_ID ?? (isPublic ? clientId : null)

@@ -114,10 +114,14 @@ export const createAccountRepository = (db: Connection) => ({
     return row?.bytes ?? 0
   },
 
-  /** Finds a key that is neither revoked nor expired. */
-  async findLiveApiKey(id: string): Promise<ApiKeyRecord | null> {
+  /**
+   * Finds a key that is neither revoked nor expired.
+   * @param claimsAt when the token of a person was issued; null without a token
+   */
+  async findLiveApiKey(id: string, claimsAt: Date | null = null): Promise<ApiKeyRecord | null> {
     const [key] = await db.$queryRaw<KeyRow[]>`
-      select ${keyColumns} from api_keys k where k.id = ${id} and ${keyIsLive}`
+      select ${keyColumns} from api_keys k where k.id = ${id} and ${keyIsLive}
+        and coalesce(${claimsAt}::timestamptz > k.refused_until, true)`
     return key ? readKey(key) : null
   },
 

@@ -38,7 +38,7 @@ export const createApiKeyRepository = (db: Connection) => ({
 
   /**
    * Keeps what the newest token of a person says. A token that is newer than the revocation of the person's key revives the key:
-   * the identity provider decides who may sign in again.
+   * the identity provider decides who may sign in again. Tokens from before the revocation stay refused.
    * @returns whether the key is new, or was revoked until now
    */
   async enter({ person, claimsAt, secretHash, ...key }: Entry): Promise<boolean> {
@@ -46,7 +46,7 @@ export const createApiKeyRepository = (db: Connection) => ({
       insert into api_keys as k (id, account_id, name, secret_hash, scopes, person_subject, person_mail, claims_at)
       values (${key.id}, ${key.accountId}::uuid, ${key.name}, ${secretHash}, ${key.scopes}, ${person.subject}, ${person.mail}, ${claimsAt})
       on conflict (id) do update set name = excluded.name, scopes = excluded.scopes, person_mail = excluded.person_mail,
-        claims_at = excluded.claims_at, revoked_at = null
+        claims_at = excluded.claims_at, revoked_at = null, refused_until = greatest(k.refused_until, k.revoked_at)
       where excluded.claims_at > greatest(k.claims_at, k.revoked_at)
       returning not exists (select from api_keys known where known.id = k.id and known.revoked_at is null) as "isOpened"`
     return entered[0]?.isOpened ?? false
@@ -131,7 +131,7 @@ export const createApiKeyRepository = (db: Connection) => ({
 
 const of = (accountId: string | null) => (accountId === null ? {} : { accountId })
 
-const omit = { secretHash: true, claimsAt: true } as const
+const omit = { secretHash: true, claimsAt: true, refusedUntil: true } as const
 
 const plain = ({ personSubject, personMail, ...row }: Prisma.ApiKeyGetPayload<{ omit: typeof omit }>): ApiKey => ({
   ...row,

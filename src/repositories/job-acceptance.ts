@@ -1,6 +1,7 @@
 // Accepts a job in one statement: quota, data set, job, events, outbox message, audit and Idempotency-Key. One statement is
 // one round trip and one transaction.
 import { fineTuneWorkflowPrefix } from '../domain/identifiers.ts'
+import type { Person } from '../domain/person.ts'
 import { openStatuses } from '../domain/training-job-status.ts'
 import type { TrainingJob } from '../domain/training-job.ts'
 import { hiddenDatasets } from './dataset-statements.ts'
@@ -24,6 +25,7 @@ export type AcceptanceRequest = {
   otherVersionIds?: string[]
   idempotency: { key: string; requestHash: Uint8Array } | null
   origin: { requestId: string; address: string }
+  person: Person | null
 }
 
 /**
@@ -49,7 +51,10 @@ export const createJobAcceptanceRepository = (run: RunStatement) => ({
   },
 })
 
-const valuesOf = ({ job, version, otherVersionIds = [], idempotency, origin }: AcceptanceRequest, maxOpen: number) => [
+const valuesOf = (
+  { job, version, otherVersionIds = [], idempotency, origin, person }: AcceptanceRequest,
+  maxOpen: number,
+) => [
   job.accountId,
   job.apiKeyId,
   version.id,
@@ -71,6 +76,8 @@ const valuesOf = ({ job, version, otherVersionIds = [], idempotency, origin }: A
   origin.requestId,
   origin.address,
   [version.id, ...otherVersionIds],
+  person?.subject ?? null,
+  person?.mail ?? null,
 ]
 
 const acceptJob = {
@@ -115,8 +122,8 @@ const acceptJob = {
     insert into outbox_messages (workflow_id, kind, generation, payload)
     select '${fineTuneWorkflowPrefix}' || id, 'start', 1, jsonb_build_object('jobId', id) from job),
   audit as (
-    insert into audit_events (account_id, api_key_id, action, target, request_id, address)
-    select $1::uuid, $2, 'job.submit', id::text, $19::text, $20::text from job)
+    insert into audit_events (account_id, api_key_id, action, target, request_id, address, person_subject, person_mail)
+    select $1::uuid, $2, 'job.submit', id::text, $19::text, $20::text, $22::text, $23::text from job)
   select job.id as "jobId", version.dataset_id as "datasetId", is_free as "hasRoom", is_seen as "isSeen",
     case when job.id is not null then pg_notify('outbox', '')::text end
   from room left join version on true left join job on true`,

@@ -89,7 +89,7 @@ const personOf = ({ subject, mail }: Claims): Person => ({ subject, mail })
 
 type Keeping = { id: string; accountId: string; claims: Claims; role: Role; origin: Origin }
 
-/** Null if the key was revoked after the token was issued. */
+/** Null if the key was revoked after the token was issued, also if a newer token has revived the key since. */
 async function keyOf(
   { id, accountId, claims, role, origin }: Keeping,
   database: Database,
@@ -103,7 +103,7 @@ async function keyOf(
     if (await tx.apiKeys.enter(entry))
       await recordAudit(tx, { accountId, apiKeyId: id, origin, person }, 'person.enter', id)
   })
-  const key = await database.accounts.findLiveApiKey(id)
+  const key = await database.accounts.findLiveApiKey(id, claimsAt)
   if (key && key.accountId !== accountId) throw new ServiceError('conflict', `The key ${id} is of another account.`)
   return key
 }

@@ -23,7 +23,8 @@ type Payload = Readonly<Record<string, unknown>>
 export function readClaims(payload: Payload, groupsClaim: string): Claims {
   const { iss, sub, iat, exp } = payload
   if (typeof iss !== 'string') throw invalidToken('its claim iss is no text')
-  if (typeof sub !== 'string' || !isShown(sub, maxSubject)) throw invalidToken('its claim sub is no short text')
+  if (typeof sub !== 'string' || !isShown(sub, maxSubject) || /\p{Cf}/u.test(sub))
+    throw invalidToken('its claim sub is no short text')
   if (payload['cnf'] !== undefined)
     throw invalidToken('it is bound to a key of its client (claim cnf), and only plain bearer tokens are taken')
   // Some providers write it as a text.
@@ -50,15 +51,19 @@ const shownName = (name: string | null, mail: string | null) =>
 
 function textOf(payload: Payload, name: 'email' | 'name'): string | null {
   const value = own(payload, name)
-  if (value === undefined || value === null || value === '') return null
+  if (value === undefined || value === null || isBlank(value)) return null
   if (typeof value !== 'string' || !isShown(value, maxText)) throw invalidToken(`its claim ${name} is no short text`)
-  return value.replaceAll(directionMarks, '') || null
+  return value.replaceAll(directionMarks, '')
 }
 
 /** They would turn around the text beside a name. */
 const directionMarks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
-const isShown = (text: string, most: number) => text !== '' && text.length <= most && !/[\p{Cc}\p{Cs}]/u.test(text)
+/** Some providers put a given and a family name together, which leaves a space where both are missing. */
+const isBlank = (value: unknown) => typeof value === 'string' && !/[^\p{Cf} ]/u.test(value)
+
+const isShown = (text: string, most: number) =>
+  !isBlank(text) && text.length <= most && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text)
 
 function groupsOf(payload: Payload, claim: string): string[] {
   const value = groupsIn(payload, claim)

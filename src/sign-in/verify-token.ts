@@ -1,6 +1,7 @@
 // Checks a token that the identity provider signed, as RFC 9068 (access tokens) and RFC 8725 (best practice) ask.
 import { decodeProtectedHeader, errors, jwtVerify, type JWTPayload } from 'jose'
 import { parseObject } from '../datasets/row-json.ts'
+import { ServiceError } from '../domain/service-error.ts'
 import { readClaims, type Claims } from './claims.ts'
 import { invalidToken } from './invalid-token.ts'
 import type { Issuer } from './issuer.ts'
@@ -39,9 +40,14 @@ export async function verifyPayload(
       throw invalidToken('it was issued in the future (claim iat)')
     return payload
   } catch (error) {
-    throw error instanceof errors.JOSEError ? invalidToken(reasonOf(error)) : error
+    if (error instanceof ServiceError) throw error
+    throw invalidToken(error instanceof errors.JOSEError ? reasonOf(error) : keyIsUnusable)
   }
 }
+
+/** A short RSA key is a TypeError, and one that cannot be read a DOMException. Anybody can name such a key. */
+const keyIsUnusable =
+  'the signing key that it names cannot be used: RSA keys need 2048 bits, others a curve that is known'
 
 /** A claim that stands twice could mean one thing here and another elsewhere. */
 function requireOneMeaning(token: string) {
@@ -55,8 +61,9 @@ function requireOneMeaning(token: string) {
     if ('problem' in read) throw invalidToken(`its ${name} ${read.problem}`)
   }
   try {
-    const { kid } = decodeProtectedHeader(token)
-    if (kid !== undefined && typeof kid !== 'string') throw invalidToken('its header kid is no text')
+    const { kid, typ } = decodeProtectedHeader(token)
+    for (const [name, value] of Object.entries({ kid, typ }))
+      if (value !== undefined && typeof value !== 'string') throw invalidToken(`its header ${name} is no text`)
   } catch (error) {
     throw error instanceof TypeError ? invalidToken('its header cannot be read') : error
   }

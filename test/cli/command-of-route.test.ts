@@ -8,6 +8,7 @@ test('a sentence of the service names commands and options', () => {
     ['Close a stream, or poll GET /v1/train/jobs/{id}.', 'Close a stream, or poll `anneal job`.'],
     ['POST /v1/data/{dataset_id}/columns makes such rows.', '`anneal data map` makes such rows.'],
     ['finetune_args.max_steps must be at least 1.', '--set max_steps must be at least 1.'],
+    ['X-Anneal-Account is missing. Send one of a, b.', '--account is missing. Send one of a, b.'],
     ['gpu_config.gpus may be at most 0 here.', '--gpus may be at most 0 here.'],
   ] as const)
     assert.equal(inWordsOfCommands(sentence), shown)

@@ -24,7 +24,7 @@ const { ANNEAL_URL: _url, ANNEAL_API_KEY: _key, DISPLAY: _display, ...inherited 
 const person = { login: 'ann', password: 'any' }
 
 async function startWorld(context: TestContext, { idTokenSeconds = 3600, isSignInOff = false } = {}) {
-  const groups = { ann: ['ml'], eve: [] }
+  const groups = { ann: ['ml'], eve: [], joe: ['ml', 'sales'] }
   const provider = await startProvider({
     site: 'http://site.invalid',
     groups,
@@ -50,11 +50,14 @@ async function startWorld(context: TestContext, { idTokenSeconds = 3600, isSignI
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
     const rules = { issuer: provider.url, audiences: [cliClientId], groupsClaim: 'groups' }
     verifyToken(token, rules, issuer).then(
-      ({ subject, groups: [group] }) => {
+      ({ subject, groups: [group, another] }) => {
         if (refused.delete(token))
           return send(401, { detail: 'invalid token: the token of the identity provider is refused.' })
         if (!group) return send(401, { detail: 'invalid token: none of its 0 groups has a role here' })
-        seen.push({ subject, account: request.headers['x-anneal-account'] })
+        const account = request.headers['x-anneal-account']
+        if (another !== undefined && account === undefined)
+          return send(400, { detail: 'X-Anneal-Account is missing: you have several accounts. Send one of ml, sales.' })
+        seen.push({ subject, account })
         return send(200, [])
       },
       (error: Error) => send(401, { detail: error.message }),
@@ -95,9 +98,9 @@ function startCommand(args: string[], environment: Record<string, string>) {
 
 type World = Awaited<ReturnType<typeof startWorld>>
 
-async function signIn({ anneal, url }: World, ...options: string[]) {
+async function signIn({ anneal, url }: World, who = person, ...options: string[]) {
   const command = anneal('login', url, '--sso', ...options)
-  const page = await visit(await command.finds(/(http\S+\/auth\?\S+)/), person)
+  const page = await visit(await command.finds(/(http\S+\/auth\?\S+)/), who)
   return { ...(await command.ended), page }
 }
 
@@ -127,6 +130,28 @@ test('a code that is typed in elsewhere signs in where no browser is', async (co
   const { code, err } = await command.ended
   assert.equal(code, 0, err)
   assert.notEqual(world.signedIn().refreshToken, null)
+})
+
+test('a person who refuses the code on the other device is not signed in', async (context) => {
+  const world = await startWorld(context)
+  const command = world.anneal('login', world.url, '--sso', '--device')
+  const userCode = await command.finds(/the code {2}(\S+)/)
+  await visit(await command.finds(/(http\S+)/), { ...person, user_code: userCode, abort: 'yes' })
+  const { code, err } = await command.ended
+  assert.equal(code, 1)
+  assert.match(err, /has not confirmed the sign-in \(access_denied\)\. Sign in again\.\n$/)
+  assert.match((await world.anneal('config').ended).out, /No profiles/)
+})
+
+test('somebody with several accounts is told to name one, and then works in it', async (context) => {
+  const world = await startWorld(context)
+  const joe = { ...person, login: 'joe' }
+  const { code, err } = await signIn(world, joe)
+  assert.equal(code, 1)
+  assert.match(err, /--account is missing: you have several accounts\. Send one of ml, sales\.\n$/)
+  assert.match((await world.anneal('config').ended).out, /No profiles/)
+  assert.equal((await signIn(world, joe, '--account', 'sales')).code, 0)
+  assert.deepEqual(world.seen.at(-1), { subject: 'joe', account: 'sales' })
 })
 
 test('commands that renew a token at once keep the sign-in, whose refresh tokens serve once', async (context) => {
@@ -187,6 +212,20 @@ test('a person without a role, and a service without a provider, keep no profile
   assert.match((await world.anneal('config').ended).out, /No profiles/)
   const without = await startWorld(context, { isSignInOff: true })
   assert.match((await without.anneal('login', without.url, '--sso').ended).err, /has no identity provider/)
+})
+
+test('a file of profiles that is broken is named, with what to do', async (context) => {
+  const world = await startWorld(context)
+  assert.equal((await signIn(world)).code, 0)
+  for (const text of ['{broken', '[]', '{}', '{"current":"a","profiles":{"a":{}}}', '{"profiles":{"a":{"url":5}}}']) {
+    writeFileSync(world.file, text)
+    const { code, err } = await world.anneal('jobs').ended
+    assert.deepEqual(
+      [code, err.replace(world.file, '')],
+      [1, ' cannot be read. Correct the file, or delete it and run anneal login again.\n'],
+      text,
+    )
+  }
 })
 
 function edit({ file }: World, changes: Partial<SignedIn>) {

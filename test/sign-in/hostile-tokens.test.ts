@@ -1,6 +1,6 @@
 // Tokens that somebody forged, cut, kept too long or got for another service: each is refused, and the sentence says why.
 import assert from 'node:assert/strict'
-import { createHmac, createPublicKey, KeyObject, randomBytes, sign } from 'node:crypto'
+import { createHmac, createPublicKey, generateKeyPairSync, KeyObject, randomBytes, sign } from 'node:crypto'
 import { after, test } from 'node:test'
 import { ServiceError } from '../../src/domain/service-error.ts'
 import { createLog } from '../../src/log.ts'
@@ -8,7 +8,12 @@ import { createIssuer } from '../../src/sign-in/issuer.ts'
 import { verifyToken } from '../../src/sign-in/verify-token.ts'
 import { audience, signText, startIssuer } from '../support/issuer.ts'
 
-const provider = await startIssuer()
+const { publicKey: shortKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+const offCurve = { kty: 'EC', crv: 'P-256', x: 'eA'.repeat(21) + 'A', y: 'eA'.repeat(21) + 'A' }
+const provider = await startIssuer([
+  { ...shortKey.export({ format: 'jwk' }), kid: 'short' },
+  { ...offCurve, kid: 'broken' },
+])
 after(() => provider.stop())
 const stranger = await startIssuer()
 after(() => stranger.stop())
@@ -68,6 +73,9 @@ const hostile: [name: string, token: () => string | Promise<string>, reason: Reg
   ['with a path as key id', () => provider.sign({}, { kid: '../../../../dev/null' }), /no such signing key/],
   ['with SQL as key id', () => provider.sign({}, { kid: "' or 1=1 --" }), /no such signing key/],
   ['with a number as key id', () => `${encoded({ alg: 'RS256', kid: 7 })}.${payload}.${signature}`, /kid is no text/],
+  ['with a number as type', () => signedAnyway({ typ: 7 }), /typ is no text/],
+  ['by a short key of the provider', () => provider.sign({}, { kid: 'short' }), /cannot be used: RSA keys need 2048/],
+  ['by a broken key of the provider', () => signedAnyway({ kid: 'broken', alg: 'ES256' }), /cannot be used/],
   ['with a key of its own', () => signedByItself(), /signature does not fit/],
   ['with a header that must be understood', () => signedAnyway({ crit: ['b'], b: 1 }), /no valid signed JWT/],
   ['of a sign-out', () => provider.sign({}, { typ: 'logout+jwt' }), /header typ/],
@@ -89,6 +97,9 @@ const hostile: [name: string, token: () => string | Promise<string>, reason: Reg
   ['with an empty subject', claims({ sub: '' }), /claim sub is no short text/],
   ['with a long subject', claims({ sub: 'x'.repeat(300) }), /claim sub is no short text/],
   ['with a subject of two lines', claims({ sub: 'ann\nbob' }), /claim sub is no short text/],
+  ['with a blank subject', claims({ sub: '  ' }), /claim sub is no short text/],
+  ['with a subject of a hidden character', claims({ sub: 'ann\u200b' }), /claim sub is no short text/],
+  ['with a line separator in the name', claims({ name: 'Ann\u2028Lee' }), /claim name is no short text/],
   ['with an object as mail', claims({ email: { a: 1 } }), /claim email is no short text/],
   ['with groups as a text', claims({ groups: 'team' }), /claim groups is not a list of texts/],
   ['with numbers as groups', claims({ groups: [1, 'team'] }), /claim groups is not a list of texts/],
@@ -120,6 +131,8 @@ for (const [name, token, reason] of hostile)
 test('a name cannot turn around the text beside it', async () => {
   const { name } = await verify(await provider.sign({ name: '\u202eeel nnA', email: 'ann@example.com\u2066' }))
   assert.equal(name, 'eel nnA <ann@example.com>')
+  const blank = await verify(await provider.sign({ name: ' \u200b', email: 'ann@example.com' }))
+  assert.equal(blank.name, 'ann@example.com', 'some providers name somebody without a name by a space')
 })
 
 test('a good token is taken, also a minute after its end by another clock, and with nested groups', async () => {

@@ -20,9 +20,10 @@ async function makeKey(kid: string, alg: string): Promise<SigningKey> {
   return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
 }
 
-export async function startIssuer() {
+/** @param others are served beside the key that signs. */
+export async function startIssuer(others: JWK[] = []) {
   let key = await makeKey('first', 'RS256')
-  let served = [key.publicJwk]
+  let served = [key.publicJwk, ...others]
   const asked = { discovery: 0, keys: 0 }
   const sockets = createServer((request, response) => {
     const send = (body: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body))

@@ -60,7 +60,7 @@ export const commandOfRoute: Readonly<Record<string, string>> = {
   'POST /v1/webhooks': 'anneal webhooks create',
 }
 
-/** Fields of bodies and queries that are options. Arguments such as the id of a job keep the name of the field. */
+/** Fields of bodies, queries and headers that are options. Arguments such as the id of a job keep the name of the field. */
 const optionOfField: Readonly<Record<string, string>> = {
   model_name: '--model',
   custom_model_name: '--name',
@@ -70,6 +70,7 @@ const optionOfField: Readonly<Record<string, string>> = {
   max_tokens: '--max-tokens',
   max_rows: '--max-rows',
   output_type: '--type',
+  'X-Anneal-Account': '--account',
 }
 
 /** The names of parameters differ between a route and the sentences about it. */
@@ -88,6 +89,6 @@ export function inWordsOfCommands(sentence: string): string {
   })
   const argument = /^finetune_args\.(\w+)/.exec(named)?.[1]
   if (argument !== undefined) return named.replace(/^finetune_args\.\w+/, `--set ${argument}`)
-  const [field = ''] = /^[\w.]+/.exec(named) ?? []
+  const [field = ''] = /^[\w.-]+/.exec(named) ?? []
   return (optionOfField[field] ?? field) + named.slice(field.length)
 }

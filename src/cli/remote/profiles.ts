@@ -20,10 +20,18 @@ const lockPauseMs = 50
 export function readProfiles(): Profiles {
   const path = clientConfig().profilesPath
   try {
-    return readJson<Profiles>(path) ?? { current: null, profiles: {} }
+    const known = readJson<Profiles>(path) ?? { current: null, profiles: {} }
+    for (const profile of Object.values(known.profiles)) requireProfile(profile)
+    return known
   } catch {
     throw new CommandError(`${path} cannot be read. Correct the file, or delete it and run anneal login again.`)
   }
+}
+
+/** Somebody may have written the file by hand. */
+function requireProfile(profile: Profile) {
+  const texts = [profile.url, 'signedIn' in profile ? profile.signedIn.token : profile.apiKey]
+  if (!texts.every((text) => typeof text === 'string')) throw new TypeError('this is no profile')
 }
 
 /** One command at a time reads and writes, so that none undoes the change of another. @returns what `change` returns beside */

@@ -168,6 +168,7 @@ const accept = ({ ctx, input, idempotency }: Submission, resolved: Resolved, ver
     ],
     idempotency,
     origin: ctx.origin,
+    person: ctx.person ?? null,
   })
 
 async function answerTo(

@@ -47,6 +47,7 @@ export const acceptance = ({ accountId, version }: Account, changes: Partial<Acc
   version: { id: version.id, uploadKey: version.uploadKey, wasSeen: true },
   idempotency: null,
   origin: { requestId: 'a request', address: 'an address' },
+  person: { subject: 'ann', mail: 'ann@example.com' },
   ...changes,
 })
 
