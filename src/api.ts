@@ -113,5 +113,8 @@ async function checkBucket({ database, storage, log }: Pick<ServiceDependencies,
   const installation = await database.installation.id()
   const ofBucket = await markEmptyBucket(storage, installation)
   if (ofBucket !== null && ofBucket !== installation)
-    log.error({ installation, ofBucket }, 'the bucket belongs to another installation: check DATABASE_URL and S3_BUCKET')
+    log.error(
+      { installation, ofBucket },
+      'the bucket belongs to another installation: check DATABASE_URL and S3_BUCKET',
+    )
 }
