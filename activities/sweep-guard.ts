@@ -1,7 +1,6 @@
 // Keeps the sweep from emptying a bucket when its database is empty, foreign or much older than the bucket.
-import { buffer } from 'node:stream/consumers'
-import { storageKeys } from '../src/domain/storage-keys.ts'
 import type { Database } from '../src/repositories/database.ts'
+import { markInstallation, readInstallation } from '../src/storage/installation-mark.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
 export const refusalReasons = ['another_installation', 'unknown_bucket', 'too_many_objects'] as const
@@ -63,12 +62,5 @@ async function writeInstallation(storage: Storage, id: string, { objects, named 
       'unknown_bucket',
       `The bucket has no installation id, and no row names any of its ${objects} objects. Check DATABASE_URL and S3_BUCKET.`,
     )
-  await storage.writeIfAbsent(storageKeys.installation, Buffer.from(id))
-  return readInstallation(storage)
-}
-
-/** Null when the bucket has no id yet. */
-export async function readInstallation(storage: Pick<Storage, 'read'>): Promise<string | null> {
-  const body = await storage.read(storageKeys.installation)
-  return body && (await buffer(body)).toString('utf8').trim()
+  return markInstallation(storage, id)
 }

@@ -17,6 +17,7 @@ import { createBatchBeginnings } from './services/batches/beginnings.ts'
 import { createJobFeeds } from './services/job-stream/job-feeds.ts'
 import { createLimits } from './services/limits/limits.ts'
 import { createSignIn } from './services/sign-in.ts'
+import { markEmptyBucket } from './storage/installation-mark.ts'
 
 /** Under the 10 seconds after which a supervisor stops asking politely. */
 const closeTimeoutMs = 8000
@@ -33,6 +34,8 @@ async function main() {
   const deps = connect(config)
   const { log } = deps
   await bootstrap(deps, config)
+  // Not awaited: an api starts without its database, too.
+  void checkBucket(deps).catch((error: unknown) => log.warn({ err: error }, 'failed to read the mark of the bucket'))
   const metrics = createMetrics()
   for (const metric of deps.inference.metrics) metrics.registry.registerMetric(metric)
   const bodyMemory = createBodyMemory(config.bodyMemoryBytes)
@@ -103,4 +106,15 @@ async function bootstrap({ database, storage, log }: ServiceDependencies, { boot
       await sleep(bootstrapAgainMs)
     }
   }
+}
+
+/** Only told: the daily sweep, which could destroy data, refuses such a bucket by itself. */
+async function checkBucket({ database, storage, log }: Pick<ServiceDependencies, 'database' | 'storage' | 'log'>) {
+  const installation = await database.installation.id()
+  const ofBucket = await markEmptyBucket(storage, installation)
+  if (ofBucket !== null && ofBucket !== installation)
+    log.error(
+      { installation, ofBucket },
+      'the bucket belongs to another installation: check DATABASE_URL and S3_BUCKET',
+    )
 }

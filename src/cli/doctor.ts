@@ -18,7 +18,7 @@ export const command = defineVerb({
     kubernetes: { says: 'examines the cluster, too: rights, queue, GPUs. Run it in a pod of the worker' },
     objects: {
       value: 'FILE',
-      says: 'with --kubernetes: what `kubectl get nodes,localqueues,clusterqueues,workloadpriorityclasses -o json` prints, of an administrator who may read them; - reads standard input',
+      says: 'with --kubernetes: what `kubectl get nodes,localqueues,clusterqueues,cohorts,workloadpriorityclasses -o json` prints, of an administrator who may read them; - reads standard input',
     },
     json: { says: 'prints the findings as JSON' },
     home: homeOption,

@@ -12,6 +12,10 @@ export const remoteCommands: Record<string, ListedCommand> = {
     load: () => import('./logout.ts'),
   },
   config: { summary: 'Lists, chooses and removes the services of anneal login.', load: () => import('./config.ts') },
+  whoami: {
+    summary: 'Shows the service, the account, and the key or the person that commands act for, until when.',
+    load: () => import('./whoami.ts'),
+  },
   train: { summary: 'Uploads a file and fine-tunes a model on it.', load: () => import('./train.ts') },
   jobs: { summary: 'Lists training jobs, newest first.', load: () => import('./jobs.ts') },
   job: {

@@ -14,6 +14,12 @@ export const roleScopes: Readonly<Record<Role, readonly Scope[]>> = {
 /** The scopes of each role are among those of the next. */
 export const leastRoleWith = (scope: Scope): Role => roles.find((role) => roleScopes[role].includes(scope)) ?? 'admin'
 
+/** The role that gives exactly these scopes. */
+export const roleOf = (given: readonly Scope[]): Role | null =>
+  roles.find(
+    (role) => roleScopes[role].length === given.length && roleScopes[role].every((each) => given.includes(each)),
+  ) ?? null
+
 /** The members of a group get a role in an account, or are operators of the installation. */
 export type RoleGrant = { group: string } & ({ account: string; role: Role } | { isOperator: true })
 

@@ -9,6 +9,7 @@ import { createRetentionActivities, type RetentionDependencies } from '../../act
 import type { RefusalReason } from '../../activities/sweep-guard.ts'
 import { storageKeys } from '../../src/domain/storage-keys.ts'
 import { connectDatabase, type Database } from '../../src/repositories/database.ts'
+import { markEmptyBucket, readInstallation } from '../../src/storage/installation-mark.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'
@@ -122,6 +123,15 @@ suite('the sweep of a bucket', async () => {
       assert.equal(await bucket.storage.stat(lost), null)
     }
     await assertAllThere(bucket)
+  })
+
+  test('marks an empty bucket before any sweep, and leaves one with objects or another mark alone', async () => {
+    const { storage, keys } = await aBucket()
+    assert.equal(await markEmptyBucket(storage, 'mine'), null)
+    assert.equal(await readInstallation(storage), null)
+    await storage.remove(keys)
+    assert.equal(await markEmptyBucket(storage, 'mine'), 'mine')
+    assert.equal(await markEmptyBucket(storage, 'other'), 'mine')
   })
 
   test('a single database gets a new bucket that two databases meet at once', async () => {

@@ -54,7 +54,7 @@ async function startConsole(options: Parameters<typeof startPublic>[1] = {}) {
     {
       database: {
         consoleSessions,
-        apiKeys: { find: () => Promise.resolve({ expiresAt: null }) },
+        apiKeys: { find: () => Promise.resolve({ name: 'first', expiresAt: null }) },
         auditEvents: { add: ({ action }: { action: string }) => Promise.resolve(void audited.push(action)) },
         webhooks: { list: () => Promise.resolve([]) },
         trainingJobs: { cancelOpen: () => Promise.resolve([]) },
@@ -95,6 +95,8 @@ suite('sessions of the console', async () => {
   test('a session acts with the scopes of its key', async () => {
     const { status, json } = await asked(edge.signedIn.headers)
     assert.deepEqual([status, json.session_id, json.keys_end_at], [200, sessionId, '2026-11-25T12:00:00.000000'])
+    assert.deepEqual([json.account_name, json.key_name, json.role], ['ours', 'first', null])
+    assert.equal(json.expires_at, json.keys_end_at, 'the session ends before its key')
     const refused = await edge.call('POST', '/v1/train/jobs/cancel', { key: null, headers: edge.signedIn.headers })
     assert.equal(refused.status, 401)
     assert.match(refused.text, /scope \\"training\\"/)

@@ -17,9 +17,10 @@ test('every route that changes something needs more than the scope read', () => 
   assert.deepEqual(changing.map(({ name }) => name).toSorted(), Object.keys(harmless).toSorted())
 })
 
-test('only routes without a caller and those of sign-in links need no scope', () => {
+test('only routes without a caller, those of sign-in links and the one that says who the caller is need no scope', () => {
   const open = publicRoutes.filter(({ scope }) => scope === undefined)
   assert.deepEqual(open.map(({ name }) => name).toSorted(), [
+    'get_console_session',
     'get_sign_in',
     'healthz',
     'open_console_link',

@@ -54,6 +54,7 @@ function stubDependencies({
 }: Record<string, Stub> = {}) {
   const repositories: Stub = strict('database', {
     accounts: {
+      find: (id: string) => Promise.resolve({ id, name: 'ours' }),
       findLiveApiKey: (id: string) => (id === keyId ? liveKey() : Promise.resolve(null)),
       hold: () => Promise.resolve(),
       // Also when the tests run over a full minute.

@@ -30,6 +30,7 @@ export async function openJob(
       version: { id, uploadKey: id, wasSeen: true },
       idempotency: null,
       origin: { requestId: 'none', address: '' },
+      person: null,
     },
     1000,
   )

@@ -11,7 +11,8 @@ const cancelTimeoutMs = 5_000
 const maxUnanswered = 10
 const unansweredPauseMs = 500
 
-export type Address = { apiUrl: string } & ({ apiKey: string } | { person: Person })
+/** `profile`: the one of anneal login that it is of. */
+export type Address = { apiUrl: string; profile?: string } & ({ apiKey: string } | { person: Person })
 
 /** Somebody who signed in. `token` gives another one than that which the service refused. */
 type Person = { account: string | null; token: (refused?: string) => Promise<string> }
@@ -36,7 +37,7 @@ export type Client = { [M in Method]: Call<M> } & {
 
 /** @param onWarning gets the sentence of the service about a request that it carried out */
 export function createClient(
-  { apiUrl, ...shown }: Address,
+  { apiUrl, profile: _profile, ...shown }: Address,
   signal: AbortSignal,
   onWarning: (sentence: string) => void = () => undefined,
 ): Client {

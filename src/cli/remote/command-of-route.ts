@@ -56,6 +56,7 @@ export const commandOfRoute: Readonly<Record<string, string>> = {
   'GET /v1/usage': 'anneal usage',
   'GET /v1/audit': 'anneal audit',
   'GET /v1/limits': 'anneal limits',
+  'GET /v1/console/session': 'anneal whoami',
   'GET /v1/webhooks': 'anneal webhooks list',
   'POST /v1/webhooks': 'anneal webhooks create',
 }

@@ -32,6 +32,7 @@ export type OnWarning = (sentence: string) => void
 
 export type Invocation<O extends Options> = {
   client: Client
+  address: Address
   /** A client whose requests end with this signal, and whose warnings go there. */
   clientUntil: (signal: AbortSignal, onWarning: OnWarning) => Client
   args: string[]
@@ -83,7 +84,7 @@ function remoteVerb<O extends Options>(verb: RemoteVerb<O>, { shared, note, addr
         const clientUntil = (until: AbortSignal, onWarning: OnWarning) => createClient(address, until, onWarning)
         const print = (value: unknown, text: () => string) => printAs(output, value, text)
         const asked = { args, values, output, isJson: output !== 'table', print, signal }
-        return await verb.run({ client: clientUntil(signal, warn), clientUntil, ...asked })
+        return await verb.run({ client: clientUntil(signal, warn), clientUntil, address, ...asked })
       } catch (error) {
         return exitCodeFor(error, signal)
       } finally {
@@ -113,9 +114,9 @@ function findService(home: string | undefined, profile: string | undefined): Add
 }
 
 function addressOfProfile({ name, profile }: NonNullable<ReturnType<typeof findProfile>>): Address {
-  if ('apiKey' in profile) return { apiUrl: profile.url, apiKey: profile.apiKey }
+  if ('apiKey' in profile) return { apiUrl: profile.url, profile: name, apiKey: profile.apiKey }
   const token = (refused?: string) => personToken(name, refused)
-  return { apiUrl: profile.url, person: { account: profile.signedIn.account, token } }
+  return { apiUrl: profile.url, profile: name, person: { account: profile.signedIn.account, token } }
 }
 
 function findAdmin(home: string | undefined): Address {

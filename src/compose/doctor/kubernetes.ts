@@ -7,6 +7,7 @@ import type { Cluster } from '../../compute/kubernetes/cluster.ts'
 import { createObjectReader, NotReadable } from '../../compute/kubernetes/doctor/cluster-objects.ts'
 import { checkGpus } from '../../compute/kubernetes/doctor/gpus.ts'
 import { checkQueue } from '../../compute/kubernetes/doctor/queue.ts'
+import { requestsOf } from '../../compute/kubernetes/doctor/quota.ts'
 import { checkRights } from '../../compute/kubernetes/doctor/rights.ts'
 import { trainerTemplate } from '../../compute/kubernetes/trainers/job-manifest.ts'
 import type { ClockReading } from './clocks.ts'
@@ -36,6 +37,7 @@ export async function checkKubernetes(
   if (server.state === 'failed') return { findings: [server], clock }
   const trained = catalogue.entries.filter(({ task }) => task === 'completion')
   const pods = trained.map((entry) => templateOf(entry, cluster))
+  const jobs = trained.map(({ name }, index) => ({ name, asked: requestsOf(pods[index] ?? {}) }))
   const objects = createObjectReader(caller, given)
   const askedOfGpus = catalogue.entries.map(({ name, resources }) => ({ name, gpuCount: resources.gpuCount }))
   const findings = [
@@ -45,8 +47,8 @@ export async function checkKubernetes(
     ...(queue
       ? [
           await runCheck('kueue', 'Look at Kueue.', () =>
-            orUnreadable(`localqueues,clusterqueues,workloadpriorityclasses`, () =>
-              checkQueue(objects, queue, { namespace, requested: requestsOf(pods) }),
+            orUnreadable('localqueues,clusterqueues,cohorts,workloadpriorityclasses', () =>
+              checkQueue(objects, queue, { namespace, jobs }),
             ),
           ),
         ]
@@ -97,11 +99,4 @@ async function checkPods({ checkAdmission }: Cluster, pods: readonly Template[])
     }
   }
   return ok(`the namespace takes a trainer's pod of each of ${pods.length} models`)
-}
-
-/** The names of the resources that all pods request. A limit without a request is one, too. */
-function requestsOf(pods: readonly Template[]): string[] {
-  const containers = pods.flatMap(({ spec }) => [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])])
-  const names = containers.flatMap(({ resources }) => Object.keys({ ...resources?.limits, ...resources?.requests }))
-  return [...new Set(names)].toSorted()
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { failed, ok, warning, type Finding, type Verdict } from '../../domain/finding.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
-import { readInstallation } from '../../../activities/sweep-guard.ts'
+import { readInstallation } from '../../storage/installation-mark.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { ClockReading } from './clocks.ts'
 import { reasonOf, runCheck } from './run-check.ts'
@@ -88,5 +88,8 @@ const checkPair = (storage: Storage, readId: () => Promise<string>) =>
     if (ofBucket === id) return ok(`both belong to installation ${id}`)
     const next = 'Check DATABASE_URL and S3_BUCKET. If both are right: docs/operations.md, "A refused sweep".'
     if (ofBucket !== null) return failed(`the bucket belongs to installation ${ofBucket}, the database to ${id}`, next)
-    return ok(`the bucket has no mark yet: the first daily sweep writes installation ${id} into it`)
+    return warning(
+      `the bucket has no mark, so nothing says whether it belongs to installation ${id}`,
+      'If the bucket is empty, restart the api, which marks it. Else wait for the daily sweep: it writes the mark once it finds objects that the database names.',
+    )
   })

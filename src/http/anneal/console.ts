@@ -1,7 +1,6 @@
 // Sessions of the console: an API key, or a link that was made with one, is exchanged for a cookie.
 import { wireTime } from '../../domain/timestamps.ts'
-import { latestEndOf } from '../../services/admin/key-end.ts'
-import { scopesOf } from '../../services/authenticate.ts'
+import { describeCaller } from '../../services/console/describe-caller.ts'
 import {
   createSignInLink,
   sessionSeconds,
@@ -64,18 +63,22 @@ export const consoleRoutes = [
     name: 'get_console_session',
     method: 'get',
     path: '/v1/console/session',
-    summary: 'Get the key that the caller acts for, and its scopes',
+    summary: 'Get who the caller is: the account, the key or the person, scopes and role',
     access: 'key',
-    scope: 'read',
+    scope: undefined,
     response: ConsoleSession,
     async handle({ caller: ctx }) {
-      const keysEndAt = await latestEndOf(ctx, ctx.deps.database)
+      const { accountName, keyName, scopes, role, expiresAt, keysEndAt } = await describeCaller({ ctx })
       return {
         session_id: ctx.sessionId ?? null,
         key_id: ctx.apiKeyId,
-        scopes: await scopesOf(ctx),
+        key_name: keyName,
+        scopes,
+        role,
+        expires_at: expiresAt && wireTime(expiresAt),
         keys_end_at: keysEndAt && wireTime(keysEndAt),
         account_id: ctx.accountId,
+        account_name: accountName,
         person: shownPerson(ctx.person ?? null),
       }
     },

@@ -37,8 +37,8 @@ type RouteRequest<A extends Access, P, Q, B> = {
   setHeader: (name: string, value: string) => void
 }
 
-/** A route for keys names the scope that a key needs. */
-type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope } : { scope?: never }
+/** A route for keys names the scope that a key needs; undefined takes every key. */
+type ScopeOf<A extends Access> = A extends 'key' ? { scope: Scope | undefined } : { scope?: never }
 
 /** A handler answers a JSON value, pages of a JSON array to be streamed, JSON text, events, or a file. */
 type Answer<R> = R | AsyncIterable<R> | JsonText | EventStream | EventText | FileBytes
@@ -91,7 +91,7 @@ type Definition<
   handle(request: RouteRequest<A, z.output<P>, z.output<Q>, z.output<B>>): Promise<Answer<R>> | Answer<R>
 }
 
-export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown> & { scope?: Scope }
+export type Route = Definition<Access, z.ZodType, z.ZodType, z.ZodType, unknown> & { scope?: Scope | undefined }
 
 /** A route that keeps the types of its requests and answers, for the command line. */
 type TypedRoute<M extends Method, Path extends string, Q, B, R> = Route & {

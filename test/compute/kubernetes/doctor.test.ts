@@ -10,6 +10,7 @@ import { createRateLimiter } from '../../../src/compute/kubernetes/api/rate-limi
 import { createObjectReader, NotReadable } from '../../../src/compute/kubernetes/doctor/cluster-objects.ts'
 import { checkGpus } from '../../../src/compute/kubernetes/doctor/gpus.ts'
 import { checkQueue } from '../../../src/compute/kubernetes/doctor/queue.ts'
+import { requestsOf } from '../../../src/compute/kubernetes/doctor/quota.ts'
 import { checkRights } from '../../../src/compute/kubernetes/doctor/rights.ts'
 
 type Answer = { status: number; body: unknown }
@@ -44,10 +45,19 @@ const local = {
   spec: { clusterQueue: 'all' },
   status: active,
 }
+const quotas = (amounts: Record<string, string>, more: object = {}) =>
+  Object.entries(amounts).map(([name, nominalQuota]) => ({ name, nominalQuota, ...more }))
 const clusterQueue = (covered: string[], status: object = active) => ({
   kind: 'ClusterQueue',
   metadata: { name: 'all' },
-  spec: { resourceGroups: [{ coveredResources: covered }] },
+  spec: {
+    resourceGroups: [
+      {
+        coveredResources: covered,
+        flavors: [{ name: 'f', resources: quotas(Object.fromEntries(covered.map((name) => [name, '64']))) }],
+      },
+    ],
+  },
   status,
 })
 const priorityClass = (name: string) => ({ kind: 'WorkloadPriorityClass', metadata: { name } })
@@ -87,8 +97,53 @@ suite('queue of Kueue', () => {
     checkQueue(
       createObjectReader({} as never, { items }),
       { queue: 'q', ...(priorityClasses && { priorityClasses }) },
-      { namespace: 'runs', requested: ['cpu', 'nvidia.com/gpu'] },
+      { namespace: 'runs', jobs: [{ name: 'large', asked: { cpu: 4, 'nvidia.com/gpu': 8 } }] },
     )
+  const group = (flavors: Record<string, object[]>) => ({
+    coveredResources: ['cpu', 'nvidia.com/gpu'],
+    flavors: Object.entries(flavors).map(([name, resources]) => ({ name, resources })),
+  })
+  const of = (name: string, cohortName: string, flavors: Record<string, object[]>) => ({
+    kind: 'ClusterQueue',
+    metadata: { name },
+    spec: { cohortName, resourceGroups: [group(flavors)] },
+    status: active,
+  })
+
+  test('fails for a job that two flavors could hold only together, naming model, amounts and flavors', async () => {
+    const { state, says } = await judge([
+      local,
+      of('all', 'c', {
+        a: quotas({ cpu: '2', 'nvidia.com/gpu': '8' }),
+        b: quotas({ cpu: '4500m', 'nvidia.com/gpu': '4' }),
+      }),
+    ])
+    assert.equal(state, 'failed')
+    assert.match(says, /can never admit a job of large \(cpu 4 > 2 of a, nvidia.com\/gpu 8 > 4 of b\)$/)
+  })
+
+  test('counts what the cohort lends, up to the limits of both sides, also from a cohort above', async () => {
+    const own = (more: object = {}) => of('all', 'team', { f: quotas({ cpu: '4', 'nvidia.com/gpu': '2' }, more) })
+    const other = (cohort: string, more: object = {}) =>
+      of('other', cohort, { f: quotas({ 'nvidia.com/gpu': '6' }, more) })
+    const cohort = (name: string, parentName: string) => ({ kind: 'Cohort', metadata: { name }, spec: { parentName } })
+    const stateOf = async (...items: object[]) => (await judge([local, ...items])).state
+    assert.equal(await stateOf(own(), other('team')), 'ok')
+    assert.equal(await stateOf(own({ borrowingLimit: '5' }), other('team')), 'failed')
+    assert.equal(await stateOf(own(), other('team', { lendingLimit: '5' })), 'failed')
+    assert.equal(await stateOf(own(), other('strangers')), 'failed')
+    assert.equal(await stateOf(own(), other('else'), cohort('team', 'all'), cohort('else', 'all')), 'ok')
+  })
+
+  test('counts a pod as the API server does: containers together, and the largest before them', () => {
+    const asking = (memory: string, more: object = {}) => ({ name: 'c', resources: { requests: { memory } }, ...more })
+    const spec = {
+      containers: [asking('1.5Gi'), { name: 'gpu', resources: { limits: { 'nvidia.com/gpu': '2' } } }],
+      initContainers: [asking('3Gi'), asking('512Mi', { restartPolicy: 'Always' })],
+      overhead: { cpu: '250m' },
+    }
+    assert.deepEqual(requestsOf({ spec }), { cpu: 0.25, memory: 3 * 2 ** 30, 'nvidia.com/gpu': 2 })
+  })
 
   test('fails when it does not cover a resource that runs ask for, naming the resource', async () => {
     const { state, says } = await judge([local, clusterQueue(['cpu', 'memory'])])

@@ -27,8 +27,11 @@ describe('an installation on an empty cluster', async () => {
 
   test('answers with a tuned model after two commands', async (t) => {
     await timed(t, 'helm install', blue.install)
-    const said = await timed(t, 'helm test, a fine-tune and an answer', blue.test)
-    assert.equal(said.match(/Phase: +Succeeded/g)?.length, 2, said)
+    const said = await timed(t, 'helm test: the doctor, a fine-tune and an answer', blue.test)
+    // Two pods and their three network policies.
+    assert.equal(said.match(/Phase: +Succeeded/g)?.length, 5, said)
+    for (const check of ['rights', 'temporal', 'object store', 'bucket and database', 'internal api'])
+      assert.match(said, RegExp(`ok +${check} `), said)
   })
 
   test('upgrades and rolls back while a job trains on in its pod', async (t) => {

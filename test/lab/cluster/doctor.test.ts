@@ -29,6 +29,7 @@ const gpuResource = `${name}.test/gpu`
 const queues = {
   flavor: `${kueue}/resourceflavors`,
   cluster: `${kueue}/clusterqueues`,
+  cohort: `${kueue}/cohorts`,
   local: `${kueue}/namespaces/${name}/localqueues`,
 }
 
@@ -63,12 +64,12 @@ suite('anneal doctor --kubernetes', () => {
     assert.match(gpus?.next ?? '', /kubectl get nodes .* --objects -$/)
   })
 
-  test('the objects of an administrator say what the queue does not cover, then that it covers all', async () => {
+  test('the objects of an administrator say what the queue does not cover, then what it can never admit, then that it is enough', async () => {
     const objects = async () => {
       const lists = await Promise.all(
-        [queues.local, queues.cluster, '/api/v1/nodes'].map((path) => api.list<{ kind?: string }>(path)),
+        [queues.local, queues.cluster, queues.cohort, '/api/v1/nodes'].map((path) => api.list<{ kind?: string }>(path)),
       )
-      const kinds = ['LocalQueue', 'ClusterQueue', 'Node']
+      const kinds = ['LocalQueue', 'ClusterQueue', 'Cohort', 'Node']
       // Items of a list say no kind; those that kubectl prints do.
       return { items: lists.flatMap((items, index) => items.map((item) => ({ ...item, kind: kinds[index] }))) }
     }
@@ -80,11 +81,21 @@ suite('anneal doctor --kubernetes', () => {
       return found?.says.includes('admits nothing') ? null : found
     })
     assert.match(short.says, RegExp(`does not cover ${gpuResource},`))
-    await api.delete(`${queues.local}/runs`)
-    await api.delete(`${queues.cluster}/${name}`)
-    await until('the queue is gone', async () => !(await api.find(`${queues.cluster}/${name}`)))
-    await openQueue(['cpu', 'memory', 'ephemeral-storage', gpuResource])
-    await until('the queue covers all', async () => (await inForce())?.state === 'ok')
+    const all = ['cpu', 'memory', 'ephemeral-storage', gpuResource]
+    await closeQueue()
+    await openQueue(all)
+    const small = await until('the queue covers all', async () => {
+      const found = await inForce()
+      return found?.says.includes('can never admit') ? found : null
+    })
+    assert.match(small.says, RegExp(`a job of large .*${gpuResource} 2 > 1 of ${name}`))
+    await closeQueue()
+    await openQueue(all, '1T')
+    const enough = await until('the queue is large enough', async () => {
+      const found = await inForce()
+      return found?.state === 'ok' ? found : null
+    })
+    assert.match(enough.says, RegExp(`${gpuResource} .* \\(large asks for 2\\)`))
     assert.match((await examine(await objects()))['gpus']?.says ?? '', RegExp(`no node offers ${gpuResource}`))
   })
 
@@ -101,8 +112,14 @@ suite('anneal doctor --kubernetes', () => {
   })
 })
 
-async function openQueue(coveredResources: string[]) {
-  const quota = coveredResources.map((resource) => ({ name: resource, nominalQuota: '1' }))
+async function closeQueue() {
+  await api.delete(`${queues.local}/runs`)
+  await api.delete(`${queues.cluster}/${name}`)
+  await until('the queue is gone', async () => !(await api.find(`${queues.cluster}/${name}`)))
+}
+
+async function openQueue(coveredResources: string[], nominalQuota = '1') {
+  const quota = coveredResources.map((resource) => ({ name: resource, nominalQuota }))
   const meta = (kind: string, named: string) => ({
     apiVersion: 'kueue.x-k8s.io/v1beta2',
     kind,

@@ -6,10 +6,13 @@ import { hasStatus } from '../api/api-error.ts'
 type Condition = { type: string; status: string; message?: string }
 type Named = { kind?: string; metadata?: { name?: string; namespace?: string } }
 export type LocalQueue = Named & { spec?: { clusterQueue?: string }; status?: { conditions?: Condition[] } }
+type Quota = { name?: string; nominalQuota?: unknown; borrowingLimit?: unknown; lendingLimit?: unknown }
+export type ResourceGroup = { coveredResources?: string[]; flavors?: { name?: string; resources?: Quota[] }[] }
 export type ClusterQueue = Named & {
-  spec?: { resourceGroups?: { coveredResources?: string[] }[] }
+  spec?: { cohortName?: string; resourceGroups?: ResourceGroup[] }
   status?: { conditions?: Condition[] }
 }
+export type Cohort = Named & { spec?: { parentName?: string; resourceGroups?: ResourceGroup[] } }
 export type Node = Named & { status?: { allocatable?: Record<string, string> } }
 
 type Listed = { items?: Named[] }
@@ -41,6 +44,7 @@ export function createObjectReader(caller: ApiCaller, given: unknown) {
         ({ metadata }) => metadata?.namespace === namespace,
       ),
     clusterQueues: () => list<ClusterQueue>('ClusterQueue', `${kueue}/clusterqueues`),
+    cohorts: () => list<Cohort>('Cohort', `${kueue}/cohorts`),
     priorityClasses: () => list('WorkloadPriorityClass', `${kueue}/workloadpriorityclasses`),
     nodes: () => list<Node>('Node', '/api/v1/nodes'),
   }

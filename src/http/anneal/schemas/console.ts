@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { roles } from '../../../domain/roles.ts'
 import { scopes } from '../../../domain/scopes.ts'
 import { named } from '../../kit/named-schemas.ts'
 import { Person } from './person.ts'
@@ -18,8 +19,14 @@ export const ConsoleSession = named(
       .describe('The id of the session, also in the audit trail')
       .nullable()
       .describe('Null when the caller sent a key instead of a session'),
+    key_name: z.string().describe('The name of that key; of a person, the name of the person'),
+    role: z.enum(roles).nullable().describe('The role of a person in the account; null for a key of a program'),
+    expires_at: Time.nullable().describe(
+      'When the key or the session ends; null for never, and for the token of a person, which ends as the identity provider says',
+    ),
     keys_end_at: Time.nullable().describe('When keys that the caller makes end at the latest; null for never'),
     account_id: z.string().describe('The id of the account of the caller'),
+    account_name: z.string().describe('The name of that account'),
     person: Person.nullable().describe('Who has signed in; null for a key of a program'),
   }),
 )

@@ -20,7 +20,8 @@ const kinds =
   'deployments,jobs,pods,services,serviceaccounts,configmaps,secrets,roles,rolebindings,networkpolicies,' +
   'poddisruptionbudgets,resourcequotas,limitranges,persistentvolumeclaims,namespaces'
 
-const helm = (...args: string[]) => output(helmPath, [...args, '--kubeconfig', cluster.kubeconfig])
+const onCluster = ['--kubeconfig', cluster.kubeconfig]
+const helm = (...args: string[]) => output(helmPath, [...args, ...onCluster])
 export const kubectl = (...args: string[]) =>
   output(kubectlPath ?? 'kubectl', ['--kubeconfig', cluster.kubeconfig, ...args])
 
@@ -94,8 +95,11 @@ export async function openRelease(release: string) {
     install: () => put('install', '--create-namespace'),
     upgrade: (...more: string[]) => put('upgrade', ...more),
     rollback: () => helm('rollback', release, '--namespace', release, '--wait', '--timeout', '5m'),
-    /** Fine-tunes, and asks the tuned model. */
-    test: () => helm('test', release, '--namespace', release, '--timeout', '8m'),
+    /** Runs the doctor, fine-tunes, and asks the tuned model. @returns also what the pods said: Helm writes it as errors */
+    test: () =>
+      output(helmPath, ['test', release, '--namespace', release, '--timeout', '8m', ...onCluster], {
+        withErrors: true,
+      }),
     objects,
     /** The API as the holder of the first key, past no port-forward: services are reachable from this machine. */
     async client() {
