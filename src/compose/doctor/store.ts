@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { failed, ok, warning, type Finding, type Verdict } from '../../domain/finding.ts'
 import { storageKeys } from '../../domain/storage-keys.ts'
+import { within } from '../../services/health/within.ts'
 import { readInstallation } from '../../storage/installation-mark.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { ClockReading } from './clocks.ts'
@@ -24,7 +25,8 @@ export async function checkStore(storage: Storage, readId: () => Promise<string>
     clock.aheadMs = storage.now().getTime() - Date.now()
     findings.push(...(await checkUrls(storage, key)), await checkPair(storage, readId))
   }
-  await storage.remove([key]).catch(() => undefined)
+  // A store that is silent here would keep the other findings back.
+  await within(urlTimeoutMs, () => storage.remove([key])).catch(() => undefined)
   return { findings, clock }
 }
 
