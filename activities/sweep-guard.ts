@@ -1,6 +1,6 @@
 // Keeps the sweep from emptying a bucket when its database is empty, foreign or much older than the bucket.
 import type { Database } from '../src/repositories/database.ts'
-import { markInstallation, readInstallation } from '../src/storage/installation-mark.ts'
+import { markInstallation, readInstallation } from './installation-mark.ts'
 import type { Storage } from '../src/storage/storage.ts'
 
 export const refusalReasons = ['another_installation', 'unknown_bucket', 'too_many_objects'] as const

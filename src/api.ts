@@ -17,7 +17,7 @@ import { createBatchBeginnings } from './services/batches/beginnings.ts'
 import { createJobFeeds } from './services/job-stream/job-feeds.ts'
 import { createLimits } from './services/limits/limits.ts'
 import { createSignIn } from './services/sign-in.ts'
-import { markEmptyBucket } from './storage/installation-mark.ts'
+import { markEmptyBucket } from '../activities/installation-mark.ts'
 
 /** Under the 10 seconds after which a supervisor stops asking politely. */
 const closeTimeoutMs = 8000

@@ -9,7 +9,7 @@ import { createRetentionActivities, type RetentionDependencies } from '../../act
 import type { RefusalReason } from '../../activities/sweep-guard.ts'
 import { storageKeys } from '../../src/domain/storage-keys.ts'
 import { connectDatabase, type Database } from '../../src/repositories/database.ts'
-import { markEmptyBucket, readInstallation } from '../../src/storage/installation-mark.ts'
+import { markEmptyBucket, readInstallation } from '../../activities/installation-mark.ts'
 import { createStorage } from '../../src/storage/storage.ts'
 import { anAccount, openJob } from '../support/job-rows.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'

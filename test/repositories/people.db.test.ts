@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { connectDatabase } from '../../src/repositories/database.ts'
+import { acceptJob, openAccount } from './conformance/subject.ts'
 import { createScratchDatabase } from '../support/scratch-database.ts'
 
 suite('people in the database', async () => {
@@ -56,5 +57,13 @@ suite('people in the database', async () => {
     assert.ok(await liveWith(at(20)))
     await enter(at(40), ['read'])
     assert.equal(await liveWith(at(-20)), null, 'also after further tokens')
+  })
+
+  test('the trail names who has submitted a job', async () => {
+    const account = await openAccount(database)
+    await acceptJob(database, account)
+    const [audited] = await database.auditEvents.list(account.accountId, { before: null, limit: 1 })
+    const { action, person } = audited ?? assert.fail('the submission is not audited')
+    assert.deepEqual([action, person], ['job.submit', { subject: 'ann', mail: 'ann@example.com' }])
   })
 })

@@ -104,7 +104,8 @@ const factors: Record<string, number> = {
 
 /** A quantity of Kubernetes, such as 500m, 1e3 or 1.5Gi. client-node's reader throws at 1.5Gi. */
 function amountOf(quantity: unknown): number {
-  const [, number = '0', unit = ''] = /^(.*?)([numkMGTPE]?|[KMGTPE]i)$/.exec(String(quantity ?? 0)) ?? []
+  const text = typeof quantity === 'string' || typeof quantity === 'number' ? String(quantity) : '0'
+  const [, number = '0', unit = ''] = /^(.*?)([numkMGTPE]?|[KMGTPE]i)$/.exec(text) ?? []
   return Number(number) * (factors[unit] ?? 1)
 }
 

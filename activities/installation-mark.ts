@@ -1,7 +1,7 @@
 // The object `installation` of a bucket: the id of the database to which the bucket belongs.
 import { buffer } from 'node:stream/consumers'
-import { allFolders, storageKeys } from '../domain/storage-keys.ts'
-import type { Storage } from './storage.ts'
+import { allFolders, storageKeys } from '../src/domain/storage-keys.ts'
+import type { Storage } from '../src/storage/storage.ts'
 
 type Marked = Pick<Storage, 'read' | 'writeIfAbsent'>
 
