@@ -19,6 +19,14 @@ type Metrics = { metrics: object[] }
 type Events = { events: { at: string; kind: string; reason: string | null }[] }
 
 const run = { max_steps: 12, batch_size: 4, save_steps: 6, eval_steps: 6 }
+const texts = { input: '{{sample.output_text}}', reference: '{{item.answer}}' }
+const rewarded = {
+  type: 'reinforcement',
+  reinforcement: {
+    grader: { type: 'text_similarity', name: 'close', evaluation_metric: 'fuzzy_match', ...texts },
+    hyperparameters: { samples_per_prompt: 4, max_completion_tokens: 8 },
+  },
+}
 const prompts = sampleRows.slice(0, 6).map(({ input }) => input)
 
 suite('an account that moves between two installations', () => {
@@ -63,7 +71,7 @@ suite('an account that moves between two installations', () => {
     assert.equal(exitCode, 0, stderr)
     assert.doesNotMatch(stderr, /^data set products, version 1/m)
     const { counts } = manifestIn(archive)
-    assert.deepEqual([counts.job, counts.models, counts.data, counts.alias], [20, 5, 6, 1])
+    assert.deepEqual([counts.job, counts.models, counts.data, counts.alias], [20, 5, 7, 1])
     const repeated = await anneal(['export', archive], here())
     assert.equal(repeated.stderr, '')
   })
@@ -98,7 +106,7 @@ suite('an account that moves between two installations', () => {
     assert.equal((await target.get<object[]>('/v1/train/jobs?limit=100')).length, 20)
     const { events } = await target.get<{ events: { action: string }[] }>('/v1/audit?limit=200')
     assert.equal(events.filter(({ action }) => action === 'import.job').length, 20)
-    assert.equal(events.filter(({ action }) => action === 'import.data').length, 6)
+    assert.equal(events.filter(({ action }) => action === 'import.data').length, 7)
     const left = await target.get<{ datasets: { dataset_id: string }[] }>('/v1/data')
     assert.deepEqual(
       left.datasets.filter(({ dataset_id: id }) => id.startsWith('import-')),
@@ -269,10 +277,11 @@ async function fillAccount(api: Api): Promise<number[]> {
     Buffer.from(
       `${sampleRows
         .slice(0, 8)
-        .map((row) => JSON.stringify(row))
+        .map(({ input, output }) => JSON.stringify({ prompt: input, answer: output }))
         .join('\n')}\n`,
     ),
   )
+  await api.upload('pairs', readFileSync(join(root, 'models/samples/preferences.jsonl')))
   await api.upload('broken', Buffer.from('{"input": 7}\n'))
   const form = new FormData()
   form.set('purpose', 'batch')
@@ -290,9 +299,9 @@ async function fillAccount(api: Api): Promise<number[]> {
     eval_data: sampleRows.slice(0, 4),
     metadata: { team: 'a' },
   })
-  await train({ dataset_id: 'products', custom_model_name: 'pip', finetune_args: { ...run, seed: 7 } })
+  await train({ dataset_id: 'pairs', custom_model_name: 'pip', method: { type: 'dpo' } })
   await api.request('PUT', '/v1/models/pip/aliases/production', { version: 1 })
-  await train({ dataset_id: 'short', custom_model_name: 'short-bot' })
+  await train({ dataset_id: 'short', custom_model_name: 'short-bot', method: rewarded })
   await train({ dataset_id: 'products', model_name: 'pip@1' })
   await api.upload('products', Buffer.concat([sampleFile, Buffer.from('{"input": "Who?", "output": "Pip."}\n')]))
   await train({ dataset_id: 'products', finetune_args: { ...run, r_value: 8 } })
