@@ -41,6 +41,12 @@ suite('keys and accounts on the command line', () => {
     )
     assert.deepEqual(made.scopes, ['read', 'data'])
     assert.equal(await statusOf(made.key), 200)
+    const env = { ANNEAL_URL: connection().apiUrl, ANNEAL_API_KEY: made.key }
+    const who = (await anneal(['whoami'], env)).stdout
+    assert.match(
+      who,
+      new RegExp(`ACCOUNT +from the terminal \\(${account.id}\\)\nKEY +laptop \\(${made.id}\\)\nSCOPES +read, data\n`),
+    )
     const listed = await anneal(['keys', 'list', '--account', account.id, '--home', homeDir])
     assert.match(listed.stdout, new RegExp(`${made.id}  ${account.id}  valid .* -  +read,data +laptop`))
     assert.ok(!listed.stdout.includes(made.key))
