@@ -23,7 +23,7 @@ export const command = serviceVerb({
   },
 })
 
-/** Of a person: the service does not keep tokens, so only the profile knows. Tokens are renewed before. */
+/** The service keeps no tokens of people, so only the profile knows when a token ends. Tokens are renewed before. */
 function endOfToken(name: string | undefined): string | undefined {
   const profile = name === undefined ? undefined : findProfile(name)?.profile
   return profile && 'signedIn' in profile ? profile.signedIn.expiresAt : undefined

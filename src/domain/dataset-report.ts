@@ -72,7 +72,7 @@ export type DatasetReport = {
   countedFor?: string
   /** The form of most good rows; null without any. */
   form?: LearnedForm | null
-  /** Of rows that were read for kto; absent for other methods. */
+  /** Counts the labels of rows that were read for kto; absent for other methods. */
   judged?: Judged
   checkedAt: string
 }

@@ -15,7 +15,7 @@ export const recordFormat = 1
 
 const maxInt = 2 ** 31 - 1
 const count = z.int().min(0).max(maxInt)
-/** Of attempts, generations and resumes: readers add to it. */
+/** Attempts, generations and resumes have such numbers. Readers add to them, so they stay far below an integer's end. */
 const ordinal = z.int().min(0).max(1_000_000)
 const text = z.string().max(100_000)
 const word = z.string().max(256)
@@ -246,7 +246,7 @@ const EventLine = z.strictObject({
   actor: word,
 })
 
-/** Of both answers to a row. */
+/** The tuned model and the base each answer a row. */
 const ofBoth = <T extends z.ZodType>(schema: T) => orNull(z.strictObject({ tuned: schema, base: schema }))
 
 const Sample = z.strictObject({

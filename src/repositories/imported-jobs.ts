@@ -19,7 +19,7 @@ export type ImportedJob = {
   datasetVersionId: string
   spec: TrainingSpec
   preparedData: PreparedData | null
-  /** Of all lines of the record. */
+  /** The record has so many bytes; they count as bytes of the account in the database. */
   rowBytes: number
 }
 

@@ -73,20 +73,13 @@ export async function listLimits({ ctx: { deps, accountId } }: { ctx: Ctx }): Pr
   ]
 }
 
-const refusing = (name: string, title: string, limit: number, used: number): Quota => ({
-  ...{ name, title, limit, used },
-  whenFull: 'refuses',
-})
+const quotaThat =
+  (whenFull: Quota['whenFull']) =>
+  (name: string, title: string, limit: number, used: number): Quota => ({ name, title, limit, used, whenFull })
 
-const waiting = (name: string, title: string, limit: number, used: number): Quota => ({
-  ...{ name, title, limit, used },
-  whenFull: 'waits',
-})
-
-const dropping = (name: string, title: string, limit: number, used: number): Quota => ({
-  ...{ name, title, limit, used },
-  whenFull: 'drops_oldest',
-})
+const refusing = quotaThat('refuses')
+const waiting = quotaThat('waits')
+const dropping = quotaThat('drops_oldest')
 
 const ofPrograms = ({ limit, used, where }: ProgramsOfAccount): Quota => {
   const title = where === 'pods' ? 'Pods of Python graders' : 'Python graders that run at once, in this api process'

@@ -116,7 +116,7 @@ async function readFirstRows({ deps, accountId }: Ctx, needs: readonly ItemNeed[
   return (await deps.datasets.lines(wanted, new AbortController().signal))?.rows ?? []
 }
 
-/** Those that can be tried. An answer of another form, or with calls of functions, cannot be made up. */
+/** Lists the programs that can be tried. Nobody can make up an answer in another form. */
 function programsOf({ grader, response_format: form }: RewardTask): PlacedProgram[] {
   if (form) return []
   const pathOf = (name: string) => (grader.type === 'multi' ? `${field}.grader.graders.${name}` : `${field}.grader`)

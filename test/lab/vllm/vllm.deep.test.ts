@@ -71,7 +71,7 @@ describe('the real vLLM behind the sidecar', { timeout: 2 * patienceMs }, () => 
     return { status: response.status, text: await response.text() }
   }
 
-  /** What our own engine gives to these tokens after the prompt. */
+  /** Our own engine tells the log-probabilities of these tokens after the prompt. */
   async function logpsOf(model: string, prompt: number[], tokens: number[]) {
     const headers = { authorization: `Bearer ${tokenOf(own.name, 1)}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ model, prompt: [...prompt, ...tokens], max_tokens: 0, echo: true, logprobs: 0 })

@@ -1,4 +1,4 @@
-// What one job asks of Kueue, beside the most that its ClusterQueue can give.
+// Compares the requests of one job with the most that its ClusterQueue in Kueue can give.
 import type { V1Container, V1PodTemplateSpec } from '@kubernetes/client-node'
 import type { ClusterQueue, Cohort, ResourceGroup } from './cluster-objects.ts'
 
@@ -64,7 +64,7 @@ const shortOf = (most: Amounts, asked: Amounts) =>
     .filter(([resource, amount]) => (asked[resource] ?? 0) > amount)
     .map(([resource, amount]) => `${resource} ${textOf(asked[resource] ?? 0)} > ${textOf(amount)}`)
 
-/** What the other members of all cohorts that belong together lend, and what these cohorts have themselves. */
+/** Adds up what the other members of connected cohorts lend, and what these cohorts have themselves. */
 function borrowable({ metadata, spec }: ClusterQueue, { clusterQueues, cohorts }: Cohorts, flavor: string, of: string) {
   if (spec?.cohortName === undefined) return 0
   const parentOf = new Map(cohorts.map((cohort) => [cohort.metadata?.name, cohort.spec?.parentName]))
