@@ -1,6 +1,7 @@
 """Reinforcement in the trainer: sampling beside transformers' generate, and the loop's own share of a step.
 
-    PYTHONPATH=runtime python bench/rollouts.py [--prompts 8] [--answers 8] [--tokens 128] [--steps 10] [--rounds 3]
+    PYTHONPATH=runtime python bench/rollouts.py [--base DIR] [--prompts 8] [--answers 8] [--tokens 128]
+        [--steps 10] [--rounds 3]
 
 Both sides of the sampling run alternately in this one process, on the same weights and prompts, with the same limit of
 tokens; generate is called as TRL 1.16 calls it: prompts repeated and padded on the left, through PEFT's layers. Figures
@@ -42,7 +43,7 @@ from anneal_runtime.trainer.rollouts.sample import Asked, Place, Sampler
 from anneal_runtime.trainer.training_args import TrainingArgs
 from anneal_runtime.trainer.training_run import Plan
 
-MODEL = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
+TINY = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
 COLOURS = ("Aurora Kettle", "Basalt Lamp", "Cobalt Drill", "Drift", "Ember Lamp of the north")
 
 
@@ -50,6 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, value in (("prompts", 8), ("answers", 8), ("tokens", 128), ("steps", 10), ("rounds", 3), ("rank", 64)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--base", type=Path, default=TINY, help="a folder with a model (default: anneal-tiny)")
     options = parser.parse_args()
     transformers.utils.logging.set_verbosity_error()
     compare_sampling(options)
@@ -69,7 +71,7 @@ def make_texts(count: int) -> list[str]:
 
 
 def compare_sampling(options: argparse.Namespace) -> None:
-    base = load_causal_lm(MODEL, torch.device("cpu"))
+    base = load_causal_lm(options.base, torch.device("cpu"))
     model = add_adapter(base.model, make_args(options), lambda _code, message: print(message))
     with torch.no_grad():
         for parameter in trainable(model).values():
@@ -153,8 +155,9 @@ def share_of_loop(options: argparse.Namespace) -> None:
         (folder / "train").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         args = replace(make_args(options), max_steps=options.steps, save_steps=1000)
         rollouts = RolloutPlan(Files(folder), Grader(), ["short"])
-        plan = Plan(args, method, Origin("tiny", "", ""), folder / "train", None, folder, None, None, rollouts)
-        run = prepare_run(plan, load_causal_lm(MODEL, torch.device("cpu")), lambda _code, _message: None)
+        origin = Origin("base", "", "")
+        plan = Plan(args, method, origin, folder / "train", None, folder, None, None, rollouts=rollouts)
+        run = prepare_run(plan, load_causal_lm(options.base, torch.device("cpu")), lambda _code, _message: None)
         spent = {"sampling": 0.0, "trainer's passes": 0.0, "backward": 0.0, "optimizer": 0.0, "grader": 0.0}
         for part, owner, call in (
             ("sampling", Sampler, "sample"),

@@ -19,7 +19,7 @@ const suites: Record<string, Suite> = {
     args: lane('test/e2e/'),
   },
   clients: {
-    what: 'the openai SDK of Node, older lamini SDKs, generated and packed clients, the packed command line, its ten tasks, the commands of the API guide, random requests',
+    what: 'the openai SDK of Node, older lamini SDKs, generated and packed clients, ten tasks at the command line, the commands of the API guide, random requests',
     when: 'after a change of a route, a schema or the API guide',
     args: lane('test/clients/'),
   },

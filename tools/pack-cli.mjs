@@ -30,8 +30,11 @@ const replaced = {
     'export const invocationDir = process.env.INIT_CWD ?? process.cwd()\nexport const root = invocationDir\n',
 }
 
-const importPattern = /(?:\bfrom|\bimport|\bimport\()\s*'([^']+)'/g
-const importsOf = (text) => [...text.matchAll(importPattern)].map(([, specifier]) => specifier)
+// Vite is a package of the console, which has a lock file of its own.
+const { build, parseSync } = await import(
+  pathToFileURL(join(root, 'console/node_modules/vite/dist/node/index.js')).href
+)
+
 const javaScript = (path) => path.replace(/\.ts$/, '.js')
 
 const folder = mkdtempSync(join(tmpdir(), 'anneal-cli-'))
@@ -84,24 +87,31 @@ function reachable(first) {
     if (texts.has(path) || bundled.includes(path)) continue
     const source = replaced[path] ?? readFileSync(join(root, path), 'utf8')
     const text = path.endsWith('.ts') ? stripTypeScriptTypes(source) : source
-    for (const specifier of importsOf(text)) {
+    let rewritten = text
+    for (const [start, end] of placesOfImports(path, text)) {
+      const specifier = text.slice(start, end)
       if (specifier.startsWith('node:')) continue
       if (!specifier.startsWith('.'))
         throw new Error(`${path} imports the package ${specifier}, which only ${bundled.join(' and ')} may do`)
       waiting.push(join(dirname(path), specifier))
+      rewritten = rewritten.slice(0, start) + javaScript(specifier) + rewritten.slice(end)
     }
-    texts.set(
-      path,
-      text.replaceAll(importPattern, (whole, specifier) => whole.replace(specifier, javaScript(specifier))),
-    )
+    texts.set(path, rewritten)
   }
   return texts
 }
 
+/** Where the names of imported files stand, without their quotes, the last one first. */
+function placesOfImports(path, text) {
+  const { staticImports, staticExports, dynamicImports } = parseSync(path, text).module
+  const importing = [...staticImports, ...staticExports.flatMap(({ entries }) => entries), ...dynamicImports]
+  // A statement that exports several names has the same place for each.
+  const places = new Map(importing.flatMap(({ moduleRequest: at }) => (at ? [[at.start + 1, at.end - 1]] : [])))
+  return [...places].toSorted(([one], [next]) => next - one)
+}
+
 /** The file with the packages that it imports, as JavaScript, and the licences of these packages. */
 async function bundle(path) {
-  // Vite is a package of the console, which has a lock file of its own.
-  const { build } = await import(pathToFileURL(join(root, 'console/node_modules/vite/dist/node/index.js')).href)
   const { output } = await build({
     configFile: false,
     root,

@@ -45,28 +45,4 @@ curl() { command curl --silent --show-error --fail-with-body --max-time 100 "$@"
     assert.match(output, /"city":/)
     assert.match(output, /"embedding":/)
   })
-
-  test('every route of the service has its command', async () => {
-    type Document = { paths: Record<string, Record<string, unknown>> }
-    const { paths } = (await (await fetch(`${connection().apiUrl}/openapi.json`)).json()) as Document
-    const missing = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods)
-        .filter((method) => !hasCommand(method, path))
-        .map((method) => `${method} ${path}`),
-    )
-    assert.deepEqual(missing, [])
-  })
 })
-
-function hasCommand(method: string, path: string): boolean {
-  const address = new RegExp(`"\\$URL${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/"?]+')}/?(\\?[^"]*)?"`)
-  return commands
-    .replaceAll('\\\n', ' ')
-    .split('\n')
-    .some((line) => address.test(line) && methodOf(line) === method)
-}
-
-function methodOf(line: string): string {
-  const [, given] = /-X (\w+)/.exec(line) ?? []
-  return given?.toLowerCase() ?? (/ (-d|-F) /.test(line) ? 'post' : 'get')
-}
