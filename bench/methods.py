@@ -119,6 +119,8 @@ def train_ours(name: str, rows: list[Row], args: TrainingArgs) -> tuple[float, f
 class InOrder:
     """A trainer of TRL that visits the rows of its data set as they are."""
 
+    train_dataset: Any
+
     def _get_train_sampler(self, dataset: Any = None) -> SequentialSampler:
         return SequentialSampler(dataset if dataset is not None else self.train_dataset)
 

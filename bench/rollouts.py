@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -85,7 +86,7 @@ def compare_sampling(options: argparse.Namespace) -> None:
             for row, prompt in enumerate(prompts)
             for index in range(options.answers)
         ]
-        seconds, sampled = timed(lambda asked=asked: sampler.sample(asked))
+        seconds, sampled = timed(partial(sampler.sample, asked))
         others, tokens = timed(lambda: generate(model, base.tokenizer, prompts, options))
         lengths = [len(each.tokens) for each in sampled]
         print(

@@ -11,6 +11,8 @@ import statistics
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
@@ -20,6 +22,7 @@ from trainer import MODEL, make_rows, run_ours
 
 from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, load_causal_lm
+from anneal_runtime.trainer.rows import EncodedRows
 from anneal_runtime.trainer.training_args import TrainingArgs
 
 
@@ -41,7 +44,7 @@ def main() -> None:
     )
 
 
-def cost(model: Path, rows, args: TrainingArgs) -> float:
+def cost(model: Path, rows: EncodedRows, args: TrainingArgs) -> float:
     """Seconds spent on the choice of the likeliest tokens to a second of the rest."""
     device = choose_device()
     argmax, counting = torch.Tensor.argmax, 0.0
@@ -52,20 +55,17 @@ def cost(model: Path, rows, args: TrainingArgs) -> float:
         torch.cuda.synchronize()
         return time.perf_counter()
 
-    def timed(self, *arguments, **options):
+    def timed(self: torch.Tensor, *arguments: Any, **options: Any) -> torch.Tensor:
         nonlocal counting
         since = clock()
         chosen = argmax(self, *arguments, **options)
         counting += clock() - since
         return chosen
 
-    torch.Tensor.argmax = timed
-    try:
+    with mock.patch.object(torch.Tensor, "argmax", timed):
         since = clock()
         run_ours(model, device, rows, args)
         return counting / (clock() - since - counting)
-    finally:
-        torch.Tensor.argmax = argmax
 
 
 if __name__ == "__main__":

@@ -16,8 +16,10 @@ import random
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
@@ -40,6 +42,9 @@ from anneal_runtime.trainer.training_args import TrainingArgs, learning_rate_sch
 
 MODEL = Path(__file__).resolve().parents[1] / "models" / "anneal-tiny"
 MEDIAN_TOKENS, SIGMA, SHORTEST, LONGEST = 90, 0.8, 12, 900
+
+# The tensors of a row, or of rows that are padded to one length, by the names that transformers has for them.
+Example = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,12 @@ def main() -> None:
 
 
 def measure(
-    run, model_path: Path, device: torch.device, dtype: torch.dtype, rows: EncodedRows, args: TrainingArgs
+    run: Callable[..., Measured],
+    model_path: Path,
+    device: torch.device,
+    dtype: torch.dtype,
+    rows: EncodedRows,
+    args: TrainingArgs,
 ) -> Measured:
     if device.type != "cuda":
         return run(model_path, device, rows, args, dtype)
@@ -154,8 +164,10 @@ def run_ours(
     return Measured(tokens / (time.perf_counter() - started), last_loss)
 
 
-def run_packed(*what) -> Measured:
-    return run_ours(*what, packing=ALWAYS)
+def run_packed(
+    model_path: Path, device: torch.device, rows: EncodedRows, args: TrainingArgs, dtype: torch.dtype | None = None
+) -> Measured:
+    return run_ours(model_path, device, rows, args, dtype, packing=ALWAYS)
 
 
 def run_plain(
@@ -196,41 +208,41 @@ def run_plain(
 class StepClock(TrainerCallback):
     """Measures from the start of the first step to the end of the last, without set-up and final report."""
 
-    def on_train_begin(self, *_args, **_kwargs):
+    def on_train_begin(self, *_args: Any, **_kwargs: Any) -> None:
         self.started = time.perf_counter()
 
-    def on_step_end(self, *_args, **_kwargs):
+    def on_step_end(self, *_args: Any, **_kwargs: Any) -> None:
         self.ended = time.perf_counter()
 
-    def on_log(self, _args, _state, _control, logs, **_kwargs):
-        self.last_loss = logs.get("loss", getattr(self, "last_loss", None))
+    def on_log(self, _args: Any, _state: Any, _control: Any, logs: dict[str, float], **_kwargs: Any) -> None:
+        self.last_loss = logs.get("loss", getattr(self, "last_loss", math.nan))
 
 
 class InOrder(Trainer):
-    def __init__(self, *args, order, **kwargs):
+    def __init__(self, *args: Any, order: list[int], **kwargs: Any) -> None:
         self.order = order
         super().__init__(*args, **kwargs)
 
-    def _get_train_sampler(self, *_args):
+    def _get_train_sampler(self, *_args: Any) -> list[int]:
         return self.order
 
 
-class Examples(torch.utils.data.Dataset):
-    def __init__(self, rows):
+class Examples(torch.utils.data.Dataset[Example]):
+    def __init__(self, rows: EncodedRows) -> None:
         self.rows = rows
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Example:
         tokens = self.rows.tokens(index)
         # transformers wants each token's label beside the token, not beside the one before it.
         labels = torch.cat([torch.tensor([NOT_LEARNED]), self.rows.labels(index)[:-1]])
         return {"input_ids": tokens, "labels": labels}
 
 
-def pad(examples):
-    def stack(key, value):
+def pad(examples: list[Example]) -> Example:
+    def stack(key: str, value: int) -> torch.Tensor:
         return torch.nn.utils.rnn.pad_sequence([e[key] for e in examples], batch_first=True, padding_value=value)
 
     mask = [torch.ones(len(example["input_ids"]), dtype=torch.long) for example in examples]

@@ -49,7 +49,7 @@ suite('a real chat model', () => {
       { messages: conversations[0] ?? [], most, repetition_penalty },
       ...oddPrompts.map((prompt) => ({ prompt, most: 4, marks: false })),
     ]
-    const reference = referenceOf(baseFolder(), cases, { texts })
+    const reference = await referenceOf(await baseFolder(), cases, { texts })
     vectors = reference.vectors
     answers = reference.cases.slice(0, conversations.length)
     const others = reference.cases.slice(conversations.length) as [Reference, Reference, Reference, ...Reference[]]

@@ -6,7 +6,7 @@ import { baseFolder } from './support/reference.ts'
 
 const client = { name: 'lm-eval 0.4.13', script: 'lm_eval_client.py', requirements: 'lm-eval.txt' }
 // The runner takes a file to be over when its suites are.
-const { results, chatter } = await featuresOf(client, baseFolder())
+const { results, chatter } = await featuresOf(client, await baseFolder())
 
 suite('lm-eval on a real model', () => {
   for (const { check, error } of results) test(check, () => void (error !== null && assert.fail(error)))

@@ -127,7 +127,7 @@ suite('a real chat model, tuned', () => {
   test('gives the same answers in PEFT, from the files of an export', async () => {
     const { id } = await request('adapter')
     const adapter = await download(id)
-    const { cases } = referenceOf(baseFolder(), learned, { adapter })
+    const { cases } = await referenceOf(await baseFolder(), learned, { adapter })
     assert.deepEqual(
       cases.map(({ text }) => text.trim()),
       served.map((text) => text.trim()),
@@ -141,7 +141,7 @@ suite('a real chat model, tuned', () => {
       assert.notEqual(found.status, 'FAILED', found.message ?? '')
       return found.status === 'COMPLETED'
     })
-    const { cases } = referenceOf(await download(id), learned)
+    const { cases } = await referenceOf(await download(id), learned)
     assert.deepEqual(
       cases.map(({ text }) => text.trim()),
       served.map((text) => text.trim()),

@@ -17,6 +17,7 @@ import runpy
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))  # PYTHONSAFEPATH leaves it out
 import watch_run
@@ -40,7 +41,7 @@ def main() -> None:
             start_run(json.loads(line))
 
 
-def start_run(request: dict) -> None:
+def start_run(request: dict[str, Any]) -> None:
     if child := os.fork():
         os.waitpid(child, 0)  # it only starts the watcher, which is nobody's child
         return
