@@ -124,12 +124,13 @@ type Shortage = { isGpu: boolean; memory: TrainingMemory; available: number | nu
 
 function adviceOn({ args, method }: Run, { isGpu, memory, available }: Shortage): string[] {
   const { activations, logits, weights } = memory.parts
+  const shorter = method?.type === 'reinforcement' ? 'fewer max_completion_tokens' : 'a shorter max_length'
   return [
     ...(args.load_in_4bit ? [] : weights > memory.estimated / 2 ? ['Set load_in_4bit.'] : []),
     ...(args.gradient_checkpointing === true || activations < memory.estimated / 4
       ? []
       : ['Set gradient_checkpointing.']),
-    ...(activations + logits < memory.estimated / 4 ? [] : ['Set a smaller batch_size, or a shorter max_length.']),
+    ...(activations + logits < memory.estimated / 4 ? [] : [`Set a smaller batch_size, or ${shorter}.`]),
     ...(isGpu && mayShareBase({ args, method }) && weights > memory.estimated / 2
       ? ['Set shard_base, and more GPUs in gpu_config.gpus.']
       : []),

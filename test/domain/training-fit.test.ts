@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CatalogueEntry } from '../../src/domain/catalogue.ts'
 import { documentedDefaults } from '../../src/domain/training-args.ts'
-import { fitProblem, longestRowIn } from '../../src/domain/training-fit.ts'
+import type { DatasetReport } from '../../src/domain/dataset-report.ts'
+import { estimateMemory, fitProblem, longestRowIn } from '../../src/domain/training-fit.ts'
+import type { TrainingMethod } from '../../src/domain/training-method.ts'
 
 /** Llama 3 with eight billion weights. */
 const shape = {
@@ -62,6 +64,18 @@ test('an answer that is sampled counts, and a shorter one is advised', () => {
   const method = { type: 'reinforcement' as const, hyperparameters, given: [] }
   const run = { entry: entryWith(40), gpuCount: 1, method, args: { ...documentedDefaults, lora_alpha: 64 } }
   assert.match(fitProblem(run, 100) ?? '', /max_completion_tokens to \d+/)
+})
+
+test('a dry run advises what makes the rows of the method shorter', () => {
+  const adviceFor = (method: TrainingMethod | null) => {
+    const args = { ...documentedDefaults, lora_alpha: 64, batch_size: 64, max_length: 8192 }
+    const run = { entry: entryWith(24), args, gpuCount: 1, method, learned: null }
+    const tokenLength = { tokenizer: 'llama-8b', input: { max: 4000 }, output: { max: 4000 } }
+    return estimateMemory({ ...run, reports: [{ tokenLength } as DatasetReport] })?.advice.join(' ') ?? ''
+  }
+  const hyperparameters = { max_completion_tokens: 1024, samples_per_prompt: 8, compute_multiplier: 1 }
+  assert.match(adviceFor(null), /a shorter max_length/)
+  assert.match(adviceFor({ type: 'reinforcement', hyperparameters, given: [] }), /fewer max_completion_tokens/)
 })
 
 test('refuses nothing on a CPU, without the memory of a GPU, or without the shape of the model', () => {
