@@ -1,6 +1,6 @@
-// The pages name every setting that the code reads.
+// The pages name every setting that the code reads, and every event that a trainer tells.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { root } from '../../tools/paths.mjs'
@@ -20,4 +20,16 @@ test('every setting has its place on a page', () => {
   const pages = textsIn('docs', '.md')
   const namedIn = (name: string) => RegExp(`\\b${name}\\b`).test(pages)
   assert.deepEqual(settings.filter((name) => !internal.includes(name) && !namedIn(name)), [])
+})
+
+test('every event that a trainer tells has its line on the page', () => {
+  const trainer = globSync('runtime/anneal_runtime/trainer/**/*.py', { cwd: root })
+  const codes = trainer.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/(?:\bnote\(\s*|^ +\()"([a-z]+_[a-z_]+|overfitting)",/gm)].map(
+      ([, code = '']) => code,
+    ),
+  )
+  assert.ok(codes.length > 25)
+  const page = readFileSync(join(root, 'docs/validation.md'), 'utf8')
+  assert.deepEqual(codes.filter((code) => !page.includes(`\`${code}\``)), [])
 })
