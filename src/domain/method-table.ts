@@ -60,7 +60,7 @@ export const trainingMethods = {
   },
   dpo: {
     hyperparameters: {
-      beta: { ...beta, isOpenAi: true },
+      beta: { ...beta, minimum: 0, isOpenAi: true },
       loss_type: {
         default: 'sigmoid',
         choices: lossTypesOf('dpo'),

@@ -65,11 +65,7 @@ export function resolveMethod(
   const lossType = String(given['loss_type'] ?? defaults['loss_type'])
   const own = Object.fromEntries(Object.entries(given).filter(([name]) => name in defaults))
   const hyperparameters = { ...defaults, ...defaultsByLossType[lossType], ...own }
-  if (hyperparameters['loss_type'] === 'robust' && Number(hyperparameters['label_smoothing']) >= 0.5)
-    throw invalidInput(
-      `method.${type}.hyperparameters.label_smoothing`,
-      'label_smoothing must be below 0.5 with loss_type robust: at 0.5 the labels say nothing.',
-    )
+  requireLearning(type, hyperparameters)
   const found = { type, hyperparameters, given: Object.keys(given) }
   // So the hash of such a job is that of earlier releases.
   const isUsual = Object.entries(defaults).every(([name, value]) => hyperparameters[name] === value)
@@ -82,6 +78,21 @@ export function resolveMethod(
     finetuneArgs: args,
     recommendedArgs: { ...ofMethod, ...ofModel },
   }
+}
+
+/** @throws ServiceError invalid_input for values that each are allowed, and together learn nothing */
+function requireLearning(type: MethodName, hyperparameters: Hyperparameters) {
+  const { loss_type: lossType, beta, label_smoothing: smoothing, sft_weight: ofAnswers } = hyperparameters
+  const refuse = (name: string, message: string) => {
+    throw invalidInput(`method.${type}.hyperparameters.${name}`, message)
+  }
+  if (lossType === 'robust' && Number(smoothing) >= 0.5)
+    refuse('label_smoothing', 'label_smoothing must be below 0.5 with loss_type robust: at 0.5 the labels say nothing.')
+  if (lossType === 'ipo' && Number(beta) < 0.001)
+    refuse('beta', 'beta must be at least 0.001 with loss_type ipo, which divides by it.')
+  // orpo has a supervised part of its own.
+  if (beta === 0 && lossType !== 'orpo' && ofAnswers === 0)
+    refuse('beta', 'beta must be above 0: at 0 the pairs say nothing. Or send sft_weight, to learn the chosen answers.')
 }
 
 /** Of the hyperparameters that are no arguments. */

@@ -70,7 +70,7 @@ test('a hyperparameter and its argument may say the same, and nothing else', () 
 const refused: [sent: object, path: string, message: RegExp][] = [
   [{ type: 'ppo' }, 'type', /must be supervised, dpo, kto/],
   [{ type: 'dpo', kto: {} }, 'kto', /^is not read, because method.type is dpo$/],
-  [{ type: 'dpo', dpo: { hyperparameters: { beta: 11 } } }, 'dpo.hyperparameters.beta', /number from 0.001 to 10/],
+  [{ type: 'dpo', dpo: { hyperparameters: { beta: 11 } } }, 'dpo.hyperparameters.beta', /number from 0 to 10/],
   [{ type: 'dpo', dpo: { grader: {} } }, 'dpo', /^unrecognized key|Unrecognized key/i],
   [
     { type: 'reinforcement', reinforcement: { hyperparameters: { rollouts: 'elsewhere' } } },
@@ -95,7 +95,8 @@ const refused: [sent: object, path: string, message: RegExp][] = [
 ]
 
 const sentOf = (type: MethodName, hyperparameters: object) => ({ type, [type]: { hyperparameters } })
-const unread: [type: MethodName, hyperparameters: object, knob: string, message: RegExp][] = [
+/** Not read, or nothing is learned with them. */
+const useless: [type: MethodName, hyperparameters: object, knob: string, message: RegExp][] = [
   ['supervised', { beta: 1 }, 'beta', /^beta is a hyperparameter of dpo and kto, not of supervised\.$/],
   [
     'supervised',
@@ -110,9 +111,12 @@ const unread: [type: MethodName, hyperparameters: object, knob: string, message:
   ['dpo', { loss_type: 'orpo', sft_weight: 2 }, 'sft_weight', /, not with orpo\.$/],
   ['dpo', { loss_type: 'simpo', reference: 'start' }, 'reference', /, not with simpo\.$/],
   ['reinforcement', { loss_type: 'cispo', epsilon: 0.1 }, 'epsilon', /, not with cispo\.$/],
+  ['dpo', { beta: 0 }, 'beta', /^beta must be above 0: .* sft_weight/],
+  ['dpo', { beta: 0, loss_type: 'ipo', sft_weight: 1 }, 'beta', /^beta must be at least 0\.001 with loss_type ipo/],
+  ['dpo', { label_smoothing: 0.5, loss_type: 'robust' }, 'label_smoothing', /^label_smoothing must be below 0\.5/],
 ]
 
-for (const [type, hyperparameters, knob, message] of unread)
+for (const [type, hyperparameters, knob, message] of useless)
   test(`refuses ${JSON.stringify(hyperparameters)} of ${type} by its path`, () => {
     assert.throws(
       () => resolve(sentOf(type, hyperparameters)),
@@ -141,6 +145,11 @@ for (const [sent, path, message] of [...refused, ...refusedToo])
     assert.equal(issue?.path.join('.'), path)
     assert.match(issue.message, message)
   })
+
+test('a beta of 0 leaves the supervised part of a loss', () => {
+  for (const more of [{ sft_weight: 1 }, { loss_type: 'orpo' }])
+    assert.equal(resolve(sentOf('dpo', { beta: 0, ...more })).method?.hyperparameters['beta'], 0)
+})
 
 test('a loss takes the default of a hyperparameter that it does not read', () => {
   for (const sent of [
