@@ -54,12 +54,16 @@ suite('the steps of a job beside its events', () => {
 
   test('are lines of CSV of the size that is told', async () => {
     const { id: jobId } = await openJob(database, await anAccount(database))
-    assert.equal(await database.trainingSteps.csvSize(jobId), 0)
+    assert.equal(await database.trainingSteps.csvSize(jobId, []), 0)
     const validated = { ...stepAt(4), valid_loss: 0.5, valid_token_accuracy: 0.75, valid_rows: 2 }
     await database.trainingSteps.upsertMany(jobId, 1, [stepAt(2), { ...stepAt(3), loss: 1e-7 }, validated])
-    const pages = await Array.fromAsync(database.trainingSteps.csvPages(jobId))
-    const text = pages.flatMap((lines) => lines.map(({ line }) => line)).join('')
-    assert.equal(text, '2,0.5,,,\n3,1e-07,,,\n4,0.25,,0.5,0.75\n')
-    assert.equal(await database.trainingSteps.csvSize(jobId), text.length)
+    const isText = async (series: string[], expected: string) => {
+      const pages = await Array.fromAsync(database.trainingSteps.csvPages(jobId, series))
+      assert.equal(pages.flatMap((lines) => lines.map(({ line }) => line)).join(''), expected)
+      assert.equal(await database.trainingSteps.csvSize(jobId, series), expected.length)
+    }
+    await isText([], '2,0.5,,,\n3,1e-07,,,\n4,0.25,,0.5,0.75\n')
+    await database.trainingSteps.upsertMany(jobId, 1, [{ ...stepAt(2), series: { kl: 0.5, 'rewards/chosen': -2 } }])
+    await isText(['rewards/chosen', 'kl'], '2,0.5,,,,-2,0.5\n3,1e-07,,,,,\n4,0.25,,0.5,0.75,,\n')
   })
 })

@@ -15,7 +15,7 @@ import {
 } from './fine-tuning-schemas.ts'
 import { seconds } from './generation.ts'
 import { eventOf, nameOfTuned } from './job.ts'
-import { metricsOf, trainingOf, validationOf } from './metrics-event.ts'
+import { metricsOf, seriesOf, trainingOf, validationOf } from './metrics-event.ts'
 import { rewardsOf } from './reinforcement-metrics.ts'
 
 const path = '/openai/v1/fine_tuning/jobs/:fine_tuning_job_id'
@@ -65,6 +65,7 @@ export const fineTuningRecordRoutes = [
           train_loss: step?.loss ?? null,
           ...trainingOf(step),
           ...validationOf(step, isFullyValidated),
+          ...seriesOf(job, step?.series),
           ...rewardsOf(step, isFullyValidated),
         },
       }))

@@ -146,7 +146,7 @@ export const FineTuningCheckpointList = named(
       display_name: z.string().describe('A name for people: pip@2 for the model, "pip@2, step 60" for a checkpoint'),
       step_number: z.int().describe('The step that it was saved after'),
       metrics: z
-        .object({
+        .looseObject({
           step: z.int().describe('The step'),
           train_loss: z.number().nullable().describe('Loss on the rows of the step; null when it was not reported'),
           train_mean_token_accuracy: z
@@ -170,7 +170,9 @@ export const FineTuningCheckpointList = named(
             .optional()
             .describe('The mean reward where the validation took every held-out prompt'),
         })
-        .describe('Figures of this step'),
+        .describe(
+          'Figures of this step. Those of the method have train_ or valid_ before their names, as in the events of the type metrics',
+        ),
     }),
   ),
 )

@@ -1,7 +1,6 @@
 // A reported step in OpenAI's format.
-import { trainingMethods } from '../../domain/method-table.ts'
+import { openAiSeries } from '../../domain/openai-series.ts'
 import type { TrainingJob } from '../../domain/training-job.ts'
-import { methodNameOf } from '../../domain/training-method.ts'
 import { stepsOf } from '../../domain/training-steps.ts'
 import { seconds } from './generation.ts'
 import { reinforcementMetrics } from './reinforcement-metrics.ts'
@@ -39,19 +38,15 @@ export function metricsOf(job: TrainingJob, { at, step: reported }: { at: Date; 
   }
 }
 
-/** The figures of the job's method, with `train_` or `valid_` before their names. */
-function seriesOf({ spec }: Pick<TrainingJob, 'spec'>, step: object): Record<string, number> {
+/** The figures of the job's method. */
+export function seriesOf({ spec }: Pick<TrainingJob, 'spec'>, step: object = {}): Record<string, number> {
   const values = new Map<string, unknown>(Object.entries(step))
-  const told: Record<string, number> = {}
-  for (const name of trainingMethods[methodNameOf(spec)].series)
-    for (const [stored, shown] of [
-      [name, `train_${name}`],
-      [`valid_${name}`, `valid_${name}`],
-    ] as const) {
+  return Object.fromEntries(
+    openAiSeries(spec).flatMap(({ stored, shown }) => {
       const value = values.get(stored)
-      if (typeof value === 'number') told[shown] = value
-    }
-  return told
+      return typeof value === 'number' ? [[shown, value]] : []
+    }),
+  )
 }
 
 type Validation = {

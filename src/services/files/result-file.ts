@@ -1,12 +1,14 @@
 // The result file of an ended job: its steps as CSV. It is written on each read and stored nowhere.
+import { resultColumns } from '../../domain/openai-series.ts'
 import { ServiceError } from '../../domain/service-error.ts'
+import type { TrainingJob } from '../../domain/training-job.ts'
 import type { CsvLine } from '../../repositories/training-steps.ts'
 import type { Ctx } from '../context.ts'
 import { findTrainingJob } from '../training-jobs/get.ts'
 
 export type ResultFile = { id: string; jobId: number; fileName: string; sizeBytes: number; createdAt: Date }
 
-const header = 'step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy\n'
+const columns = 'step,train_loss,train_accuracy,valid_loss,valid_mean_token_accuracy'
 const prefix = 'file-results-'
 
 export const resultFileId = (jobId: number) => prefix + jobId
@@ -19,8 +21,9 @@ export function jobOfResultFile(fileId: string): number | null {
 
 /** @throws ServiceError not_found, also before the job has ended */
 export async function findResultFile({ ctx, input }: { ctx: Ctx; input: { jobId: number } }): Promise<ResultFile> {
-  const { id: jobId, finishedAt: createdAt } = await findTrainingJob(ctx, input.jobId)
-  const sizeBytes = createdAt ? await ctx.deps.database.trainingSteps.csvSize(jobId) : 0
+  const { id: jobId, finishedAt: createdAt, spec } = await findTrainingJob(ctx, input.jobId)
+  const { header, series } = formOf(spec)
+  const sizeBytes = createdAt ? await ctx.deps.database.trainingSteps.csvSize(jobId, series) : 0
   if (!createdAt || sizeBytes === 0) throw noResult(jobId)
   return {
     id: resultFileId(jobId),
@@ -33,16 +36,25 @@ export async function findResultFile({ ctx, input }: { ctx: Ctx; input: { jobId:
 
 /** Yields the file a page at a time. @throws ServiceError not_found, also before the job has ended */
 export async function readResultFile({ ctx, input }: { ctx: Ctx; input: { jobId: number } }) {
-  const { id: jobId, finishedAt } = await findTrainingJob(ctx, input.jobId)
-  const pages = ctx.deps.database.trainingSteps.csvPages(jobId)
+  const { id: jobId, finishedAt, spec } = await findTrainingJob(ctx, input.jobId)
+  const { header, series } = formOf(spec)
+  const pages = ctx.deps.database.trainingSteps.csvPages(jobId, series)
   // Read before the answer begins: a failure here is still an ordinary error answer.
   const first = finishedAt ? await pages.next() : null
   if (!first || first.done) throw noResult(jobId)
-  return textOf(first.value, pages)
+  return textOf(header + joined(first.value), pages)
 }
 
-async function* textOf(first: CsvLine[], rest: AsyncIterable<CsvLine[]>): AsyncGenerator<Buffer> {
-  yield Buffer.from(header + joined(first))
+function formOf(spec: TrainingJob['spec']): { header: string; series: string[] } {
+  const figures = resultColumns(spec)
+  return {
+    header: `${[columns, ...figures.map(({ shown }) => shown)].join(',')}\n`,
+    series: figures.map(({ stored }) => stored),
+  }
+}
+
+async function* textOf(begin: string, rest: AsyncIterable<CsvLine[]>): AsyncGenerator<Buffer> {
+  yield Buffer.from(begin)
   for await (const lines of rest) yield Buffer.from(joined(lines))
 }
 
