@@ -47,7 +47,7 @@ export async function resolveDataset(ctx: Ctx, reference: DatasetReference): Pro
 
 export const noDataNamed = ({ datasetId }: DatasetReference) =>
   datasetId === undefined
-    ? invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id, data or id.')
+    ? invalidInput('upload_file_path', 'Name the training data: upload_file_path, dataset_id, datasets, data or id.')
     : invalidInput('dataset_id', `There is no data set "${datasetId}". Upload it first: POST /v1/data.`)
 
 /** Finds what `resolveDataset` would train on, and creates nothing. @throws ServiceError invalid_input */
