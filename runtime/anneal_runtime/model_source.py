@@ -181,9 +181,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """True for errors of the GPU, of Python and of the CPU allocator, which raises a plain RuntimeError."""
     if isinstance(error, MemoryError) or error.__class__.__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(
-        words in str(error) for words in OUT_OF_MEMORY
-    )
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in OUT_OF_MEMORY)
 
 
 def _is_of_the_disk(error: BaseException) -> bool:

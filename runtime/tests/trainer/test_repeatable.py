@@ -32,9 +32,7 @@ class Trained:
         rows = EncodedRows()
         rows.add(labelled(list(range(1, 30)), 10))
         optimizer = make_optimizer(USUAL_ARGS, self.parameters, lambda *_: None)
-        self._step = OptimizerStep(
-            Supervised(ForwardPass(model), rows), optimizer, token_budget=400, max_grad_norm=1.0
-        )
+        self._step = OptimizerStep(Supervised(ForwardPass(model), rows), optimizer, token_budget=400, max_grad_norm=1.0)
         self._step.repeatable = Repeatable(device)
 
     def run(self) -> list[torch.Tensor]:
