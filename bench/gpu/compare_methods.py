@@ -78,8 +78,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="each row as a line of JSON, added to this file")
     options = parser.parse_args()
     print(
-        "| Method | Variant | Tokens/s | of as it is | Allocated, GiB | In use, GiB | Estimated, GiB | of in use | Last "
-        f"loss |\n|{'---|' * 9}"
+        "| Method | Variant | Tokens/s | of as it is | Allocated, GiB | In use, GiB | Estimated, GiB | of in use "
+        f"| Last loss |\n|{'---|' * 9}"
     )
     wrong = [each for name in options.only or ROWS_OF for each in Comparison(name, options).run()]
     sys.exit("; ".join(wrong) if wrong else 0)

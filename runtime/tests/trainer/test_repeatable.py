@@ -1,4 +1,4 @@
-"""Backward passes on a GPU use kernels that repeat. Which kernels those are, `python bench/gpu resume methods` shows."""
+"""Backward passes on a GPU use kernels that repeat. That they do is shown by `python bench/gpu resumes`."""
 
 from dataclasses import replace
 
