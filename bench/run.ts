@@ -105,7 +105,17 @@ const benches: Record<string, { says: string; command: string[] }> = {
   },
   gpu: {
     says: 'on a GPU: trainer, methods and engine against transformers and TRL, exact resume, memory, a shared base; small on a CPU',
-    command: [toolPath('python'), 'bench/gpu', 'resume', 'memory', 'engine', 'trainer', 'methods', 'sharded'],
+    command: [
+      toolPath('python'),
+      'bench/gpu',
+      'methods',
+      'resumes',
+      'sharded',
+      'trainer',
+      'resume',
+      'memory',
+      'engine',
+    ],
   },
   cluster: {
     says: 'launch, status, cancel and tax of jobs on a cluster of its own against bare Kubernetes objects; 1,000 pending jobs',

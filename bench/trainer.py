@@ -3,13 +3,14 @@
     PYTHONPATH=runtime python bench/trainer.py [--rows 160] [--steps 20] [--batch 8] [--rounds 3] [--model FOLDER]
         [--packed]
 
-With --packed the other side is our own trainer, with packed rows.
+With --packed our own trainer with packed rows is another side.
 
-Row lengths are lognormal, as those of questions with answers are: few long rows among many short ones. Both sides run
+Row lengths are lognormal, as those of questions with answers are: few long rows among many short ones. The sides run
 alternately in this one process, so that a busy machine slows both; tokens are the rows' own, without padding.
 """
 
 import argparse
+import gc
 import math
 import os
 import random
@@ -62,9 +63,9 @@ def main() -> None:
     parser.add_argument(
         "--sigma", type=float, default=SIGMA, help="spread of the rows' lengths; 0: all are equally long"
     )
-    parser.add_argument("--packed", action="store_true", help="compare padded rows with packed ones")
+    parser.add_argument("--packed", action="store_true", help="measure packed rows, too")
     options = parser.parse_args()
-    other, side, target = (run_packed, "packed", "") if options.packed else (run_plain, "plain", ", target 1.5")
+    sides = {"ours": run_ours, **({"packed": run_packed} if options.packed else {}), "plain": run_plain}
     args = replace(
         TrainingArgs(**DEFAULT_ARGS),
         max_steps=options.steps,
@@ -80,20 +81,29 @@ def main() -> None:
     dtype, rows = base.dtype, make_rows(options.rows, base.config.vocab_size, options.sigma)
     del base
     describe(rows, options.sigma, args)
-    ours, theirs = [], []
+    found: dict[str, list[Measured]] = {side: [] for side in sides}
     for number in range(options.rounds + 1):
-        pair = [measure(run, options.model, device, dtype, rows, args) for run in (run_ours, other)]
+        measured = {
+            side: measure(run, options.model, device, dtype, rows, args, tells=number > 0)
+            for side, run in sides.items()
+        }
         if number == 0:
-            continue  # the first round warms both up
-        ours.append(pair[0])
-        theirs.append(pair[1])
+            continue  # the first round warms all up
+        for side, each in measured.items():
+            found[side].append(each)
+        speeds = ", ".join(f"{side} {each.tokens_per_second:,.0f} tokens/s" for side, each in measured.items())
+        print(f"round {number}: {speeds}", flush=True)
+    for side in [side for side in sides if side != "plain"]:
+        pairs = zip(found[side], found["plain"], strict=True)
+        ratios = [ours.tokens_per_second / plain.tokens_per_second for ours, plain in pairs]
         print(
-            f"round {number}: ours {pair[0].tokens_per_second:,.0f} tokens/s, {side} {pair[1].tokens_per_second:,.0f}"
+            f"{side} / plain: median {statistics.median(ratios):.2f} (from {min(ratios):.2f} to {max(ratios):.2f}), "
+            "target 1.5"
         )
-    ratios = [a.tokens_per_second / b.tokens_per_second for a, b in zip(ours, theirs, strict=True)]
-    print(f"ratio: median {statistics.median(ratios):.2f} (from {min(ratios):.2f} to {max(ratios):.2f}){target}")
-    print(f"loss of the last step: ours {ours[-1].last_loss:.6f}, {side} {theirs[-1].last_loss:.6f}")
-    same = math.isclose(ours[-1].last_loss, theirs[-1].last_loss, rel_tol=2e-2 if dtype is torch.bfloat16 else 1e-3)
+    losses = {side: each[-1].last_loss for side, each in found.items()}
+    print(f"loss of the last step: {', '.join(f'{side} {loss:.6f}' for side, loss in losses.items())}")
+    allowed = 2e-2 if dtype is torch.bfloat16 else 1e-3
+    same = all(math.isclose(loss, losses["plain"], rel_tol=allowed) for loss in losses.values())
     sys.exit(0 if same else "the losses differ")
 
 
@@ -104,12 +114,20 @@ def measure(
     dtype: torch.dtype,
     rows: EncodedRows,
     args: TrainingArgs,
+    *,
+    tells: bool,
 ) -> Measured:
     if device.type != "cuda":
         return run(model_path, device, rows, args, dtype)
+    # Modules know each other in circles.
+    gc.collect()
+    torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
+    # The plain side has torch's own kernels.
+    torch.backends.cuda.enable_cudnn_sdp(True)
     measured = run(model_path, device, rows, args, dtype)
-    print(f"{run.__name__}: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB at its peak")
+    if tells:
+        print(f"{run.__name__}: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB at its peak")
     return measured
 
 
@@ -167,6 +185,7 @@ def run_ours(
 def run_packed(
     model_path: Path, device: torch.device, rows: EncodedRows, args: TrainingArgs, dtype: torch.dtype | None = None
 ) -> Measured:
+    """In lines of the length that `auto` has on the device."""
     return run_ours(model_path, device, rows, args, dtype, packing=ALWAYS)
 
 

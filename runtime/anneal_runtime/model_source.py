@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 # Waits out a hub's outage, yet tells the user within the hour that this network does not reach the hub.
 HUB_AWAY = RetryPolicy(give_up_after_s=1800.0)
+# The last two: what the driver and cuBLAS say where torch's own memory is not what lacks.
+OUT_OF_MEMORY = (
+    *("not enough memory", "can't allocate memory", "CUDA out of memory"),
+    *("CUDA error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED"),
+)
 HUB_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "tokenizer*", "*.model", "vocab*", "merges.txt"]
 
 
@@ -176,9 +181,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """True for errors of the GPU, of Python and of the CPU allocator, which raises a plain RuntimeError."""
     if isinstance(error, MemoryError) or error.__class__.__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(
-        words in str(error) for words in ("not enough memory", "can't allocate memory", "CUDA out of memory")
-    )
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in OUT_OF_MEMORY)
 
 
 def _is_of_the_disk(error: BaseException) -> bool:

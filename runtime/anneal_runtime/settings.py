@@ -130,6 +130,11 @@ def prepare_threads() -> None:
     os.environ.setdefault("TQDM_DISABLE", "1")
 
 
+def make_products_repeatable() -> None:
+    """Must run before the first product on a GPU that torch is to repeat bit for bit: torch refuses it otherwise."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+
 def thread_count() -> int:
     return int(os.environ.get("OMP_NUM_THREADS", "1").split(",")[0])
 

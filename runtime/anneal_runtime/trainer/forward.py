@@ -15,6 +15,7 @@ from anneal_runtime.row_sequences import NOT_LEARNED
 from anneal_runtime.trainer.adapter import base_of
 from anneal_runtime.trainer.batches import pack_microbatches, plan_microbatches
 from anneal_runtime.trainer.memory import in_parts
+from anneal_runtime.trainer.repeatable import avoid_cudnn_attention
 from anneal_runtime.trainer.rows import EncodedRows
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class ForwardPass:
         self.form = form
         self._model, self._line_tokens, self._temperature = model, line_tokens, temperature
         self.device = next(model.parameters()).device
+        avoid_cudnn_attention(self.device)
         self._overhead_tokens = overhead_tokens(model, self.device)
         usual = COMFORTABLE_TOKENS[self.device.type]
         self._comfortable_tokens = usual if comfortable_tokens is None else comfortable_tokens

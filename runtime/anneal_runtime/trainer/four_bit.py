@@ -34,12 +34,14 @@ def load_in_4bit(folder: Path, device: torch.device) -> LoadedModel:
 
 
 def _show_bitsandbytes() -> None:
-    """Ends what the front file of this folder does."""
+    """Ends what the front file of this folder does. Libraries remember that the package was not there."""
     from peft import import_utils
+    from transformers.utils import is_bitsandbytes_available
 
     if sys.modules.get("bitsandbytes", sys) is None:
         del sys.modules["bitsandbytes"]
-    for remembers in (import_utils.is_bnb_available, import_utils.is_bnb_4bit_available):
+    asked = (import_utils.is_bnb_available, import_utils.is_bnb_4bit_available, is_bitsandbytes_available)
+    for remembers in asked:
         remembers.cache_clear()
 
 

@@ -41,5 +41,7 @@ class Recomputation:
         if not base.supports_gradient_checkpointing:
             return False
         # Draws of dropout are repeated: torch restores the random state before it computes a layer again.
-        base.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
+        # The second name is that of transformers 5.17, which some machines with a GPU have.
+        enable = getattr(base, "activation_checkpointing_enable", None) or base.gradient_checkpointing_enable
+        enable({"use_reentrant": False})
         return True

@@ -11,6 +11,7 @@ from anneal_runtime.model_source import is_out_of_memory
 from anneal_runtime.trainer.adapter import base_of
 from anneal_runtime.trainer.objectives.objective import Objective, Step, Unit
 from anneal_runtime.trainer.recomputation import Recomputation
+from anneal_runtime.trainer.repeatable import Repeatable
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -47,6 +48,7 @@ class OptimizerStep:
         self._recomputation = recomputation
         self._parameters: list[torch.nn.Parameter] = [p for group in optimizer.param_groups for p in group["params"]]
         self._device = self._parameters[0].device
+        self.repeatable = Repeatable(self._device)
 
     def run(self, rows: list[int], learning_rate: float) -> StepOutcome:
         """`rows` are row numbers. Raises OutOfMemoryError only when a single sequence does not fit."""
@@ -83,14 +85,19 @@ class OptimizerStep:
             try:
                 return self._backward(step, units)
             except RuntimeError as error:
-                least = max(self.objective.token_count(unit) for unit in units)
-                if not is_out_of_memory(error) or not self._may_repeat(least):
-                    raise
+                if not self.repeatable.give_up(error):
+                    self._make_smaller(units, error)
             # Outside of the handler, whose traceback keeps the failed pass alive.
-            self.token_budget = max(self.token_budget // 2, least)
             self._optimizer.zero_grad(set_to_none=True)
             if self._device.type == "cuda":
                 torch.cuda.empty_cache()
+
+    def _make_smaller(self, units: list[Unit], error: RuntimeError) -> None:
+        """Raises the error if that would not help."""
+        least = max(self.objective.token_count(unit) for unit in units)
+        if not is_out_of_memory(error) or not self._may_repeat(least):
+            raise error
+        self.token_budget = max(self.token_budget // 2, least)
 
     def _may_repeat(self, least: int) -> bool:
         """In smaller parts, or else with less memory for each."""
@@ -112,7 +119,8 @@ class OptimizerStep:
             sums = step.sums(group)
             if sums is None:
                 continue
-            torch.autograd.backward(sums.loss)
+            with self.repeatable.backward():
+                torch.autograd.backward(sums.loss)
             means += torch.cat([sums.loss.detach().reshape(1), sums.series])
         return means
 

@@ -1,6 +1,8 @@
 """Training over a base in 4 bits."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +87,16 @@ def test_the_adapter_is_evaluated_over_the_base_as_it_is_served(tmp_path: Path) 
     tokens = torch.arange(10).unsqueeze(0)
     assert torch.equal(served.eval()(input_ids=tokens).logits, expected.eval()(input_ids=tokens).logits)
     assert "over the base as it is served" in training.notes["served_base_differs"]
+
+
+def test_a_process_that_was_told_of_no_4_bit_package_loads_in_4_bits_later() -> None:
+    """As bench/gpu does after TRL has asked; in a process of its own, which may import the package once."""
+    program = """
+import sys, torch
+from pathlib import Path
+from anneal_runtime.trainer.four_bit import load_in_4bit
+from transformers.utils import is_bitsandbytes_available
+assert not is_bitsandbytes_available()
+load_in_4bit(Path(sys.argv[1]), torch.device("cpu"))
+"""
+    subprocess.run([sys.executable, "-c", program, TINY], check=True)
