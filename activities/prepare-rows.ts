@@ -5,10 +5,10 @@ import {
   skippedNote,
   trainingDataName,
   trainingDataProblem,
-  unreadNote,
   type Columns,
   type DatasetReport,
 } from '../src/domain/dataset-report.ts'
+import { unreadNote } from '../src/domain/unread-note.ts'
 import { gpuCountOf } from '../src/domain/attempt-ledger.ts'
 import { sourcesOf, type NamedReport } from '../src/domain/data-sources.ts'
 import { storageFull } from '../src/domain/storage-full.ts'

@@ -9,7 +9,9 @@ import { describePreview } from './remote/preview.ts'
 import { describeJob, exitCodeOf, followJob, readJob } from './remote/job.ts'
 import { serviceVerb } from './remote/remote-verb.ts'
 import { fileText, uploadFile } from './remote/upload-file.ts'
-import { offeredMethods, trainingMethods, type MethodName } from '../domain/method-table.ts'
+import { sameName } from '../domain/other-names.ts'
+import { otherMethodNote } from '../domain/unread-note.ts'
+import { offeredMethods, sharedKnobs, trainingMethods, type MethodName } from '../domain/method-table.ts'
 import { UsageError } from './usage-error.ts'
 import type { Values } from './command.ts'
 
@@ -74,10 +76,14 @@ export const command = serviceVerb({
     await checkTraining(client, { model: values.model, args: Object.keys(settings.finetune_args) })
     const uploaded = file === undefined ? null : await uploadFile(client, file, values.dataset?.[0])
     if (columns) await setColumns(client, uploaded?.dataset_id ?? values.dataset?.[0] ?? '', columns)
+    const stored = storedData(values.dataset ?? [])
+    // A dry run and a preview tell it themselves.
+    if (methodNamed(values.method) === 'supervised' && !values['dry-run'] && !values.preview)
+      await warnOfOtherMethod(client, uploaded ? [uploaded.dataset_id] : idsIn(stored))
     const answer = await client.post('/v1/train', {
       body: {
         ...settings,
-        ...(uploaded ? { upload_file_path: uploaded.dataset_location } : storedData(values.dataset ?? [])),
+        ...(uploaded ? { upload_file_path: uploaded.dataset_location } : stored),
         ...(await evaluationDataOf(client, values)),
       },
     })
@@ -126,6 +132,21 @@ function refuseWrongUse(file: string | undefined, values: Given) {
   if (preview && (watch || isDry)) throw new UsageError('A preview starts no job: leave --watch and --dry-run out.')
 }
 
+/** The job itself tells it in an event, when it has begun. */
+async function warnOfOtherMethod(client: Client, ids: readonly string[]) {
+  for (const id of ids) {
+    const { columns } = await client.get('/v1/data/:dataset_id/rows', {
+      params: { dataset_id: id },
+      query: { limit: '20' },
+    })
+    const note = otherMethodNote(columns)
+    if (note !== null) console.error(`Warning: ${ids.length > 1 ? `${id}: ` : ''}${note}`)
+  }
+}
+
+const idsIn = (stored: ReturnType<typeof storedData>): string[] =>
+  'datasets' in stored ? stored.datasets.map(({ dataset_id: id }) => id) : [stored.dataset_id ?? '']
+
 /** @throws UsageError */
 function storedData(texts: readonly string[]) {
   const [first, ...others] = texts.map((text) => {
@@ -158,7 +179,7 @@ function graderIn({ grader }: Pick<Given, 'grader'>): unknown {
 }
 
 /** Beside batch_size, which is an argument too. */
-const ofEveryMethod = ['n_epochs', 'learning_rate_multiplier']
+const ofEveryMethod = Object.keys(sharedKnobs).filter((name) => name !== 'batch_size')
 
 const ownersOf = (name: string): MethodName[] =>
   offeredMethods.filter((each) => Object.hasOwn(trainingMethods[each].hyperparameters, name))
@@ -172,6 +193,8 @@ function argumentsOf({ method, set = [] }: Pick<Given, 'method' | 'set'>, grader
     const owners = ownersOf(name)
     if (owners.length > 0 && !owners.includes(type))
       throw new UsageError(`${name} is a hyperparameter of ${owners.join(', ')}, not of ${type}: see --method.`)
+    const same = owners.length > 0 ? null : sameName(name, Object.keys(trainingMethods[type].hyperparameters))
+    if (same !== null) throw new UsageError(`${name} is not known. The method ${type} calls it ${same}.`)
   }
   const hyperparameters = Object.fromEntries(pairs.filter(isKnob))
   return {

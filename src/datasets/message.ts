@@ -11,6 +11,9 @@ type Place = { list: string; index: number; open: string[]; unread: string[] }
 
 /** An answer with one of these says more than its text, so they may only be empty. */
 const emptyFields = ['refusal', 'audio', 'function_call']
+/** axolotl and ms-swift say so whether an answer is learned. */
+const flags = ['train', 'loss']
+const isFlag = (value: unknown) => typeof value === 'boolean' || value === 0 || value === 1
 
 const roles = new Map<string, ChatMessage['role']>([
   ...(['system', 'user', 'assistant', 'tool'] as const).map((role) => [role, role] as const),
@@ -28,8 +31,10 @@ export function readMessage(value: unknown, { list, index, open, unread }: Place
   const role = roles.get(word)
   if (!role) return { field: `${at}.${speaker}`, reason: unknownRole[speaker] }
   const other = emptyFields.find((field) => !isAbsent(value[field]))
-  if (other !== undefined) return { field: `${at}.${other}`, reason: 'is not supported' }
-  const weight = isAbsent(value['weight']) ? 1 : value['weight']
+  if (other !== undefined)
+    return { field: `${at}.${other}`, reason: `is not supported${other === 'function_call' ? ': use tool_calls' : ''}` }
+  const flag = role === 'assistant' && isAbsent(value['weight']) ? flags.find((name) => isFlag(value[name])) : undefined
+  const weight = flag ? Number(value[flag]) : isAbsent(value['weight']) ? 1 : value['weight']
   if (weight !== 0 && weight !== 1) return { field: `${at}.weight`, reason: 'is neither 0 nor 1' }
 
   const field = isAbsent(value['content']) && (speaker === 'from' || !isAbsent(value['value'])) ? 'value' : 'content'
@@ -52,7 +57,7 @@ export function readMessage(value: unknown, { list, index, open, unread }: Place
   open.push(...calls.map(({ id }) => id))
   const isPlain = value['type'] === 'message' || value['type'] === 'text'
   const more = [isCall ? '' : 'tool_calls', role === 'tool' ? 'name' : '', isPlain ? 'type' : '']
-  noteUnread(value, [speaker, field, 'weight', 'tool_call_id', ...more], `${list}[]`, unread)
+  noteUnread(value, [speaker, field, 'weight', flag ?? '', 'tool_call_id', ...more], `${list}[]`, unread)
   return {
     message: { role, content, ...(calls.length > 0 && { calls }), ...tie },
     isLearned,

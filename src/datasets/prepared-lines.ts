@@ -9,6 +9,7 @@ import { reachBytes } from './preview-rows.ts'
 import type { RawRow } from './raw-row.ts'
 import { readDataset } from './read-dataset.ts'
 import { rowReaderOf, type ReadRow } from './row-reader.ts'
+import { createUnreadFields } from './unread-fields.ts'
 import { linesOf } from './write-rows.ts'
 
 /** Encoding this much takes a second. The template writes a conversation once for each of its answers. */
@@ -34,17 +35,21 @@ export async function prepareLines(
   if (!file) return null
   const read = rowReaderOf(columns, method, needs)
   const rows: PreparedRow[] = []
+  const unreadFields = createUnreadFields()
+  const answer = (isEnd: boolean) => ({ rows, isEnd, unreadFields: unreadFields.list() })
   let [index, characters] = [0, 0]
   try {
     for await (const batch of readDataset(file as AsyncIterable<Buffer>, reachBytes))
       for (const raw of batch) {
         if (index++ < offset) continue
-        if (rows.length === limit || characters > maxCharacters) return { rows, isEnd: false }
-        const { row, cost } = prepared(raw, read)
+        if (rows.length === limit || characters > maxCharacters) return answer(false)
+        const unread: string[] = []
+        const { row, cost } = prepared(raw, (value) => read(value, unread))
+        if (row.error === null) unreadFields.add(unread, row.line)
         characters += cost
         rows.push(row)
       }
-    return { rows, isEnd: true }
+    return answer(true)
   } finally {
     // Nothing more is fetched.
     file.destroy()

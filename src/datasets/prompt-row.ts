@@ -65,16 +65,21 @@ function readAsked({ prompt, messages, tools }: Asked, row: Fields, unread: stri
   return typeof input === 'string' ? { input, output: '' } : input
 }
 
-/** Names the method that takes the row. */
+/** GSM8K has the first name, sets of mathematics the second. Graders may read them too, so nobody renames them unasked. */
+const promptWords = ['question', 'problem', 'query', 'instruction', 'user']
+
+/** Names the method that takes the row, or the field that is its prompt. */
 function missingPrompt(row: Fields): RowProblem {
   const empty = Object.keys(row).find((key) => /^(prompt|messages)$/i.test(key.trim()))
   if (empty !== undefined) return { field: empty, reason: 'is empty' }
   const has = (name: string) => !isAbsent(row[name])
   const method = ['preferred_output', 'chosen', 'rejected'].some(has)
     ? 'dpo'
-    : has('label')
+    : has('label') || has('kto_tag')
       ? 'kto'
       : ['input', 'output', 'text', 'completion'].some(has) && 'supervised'
+  const other = method ? undefined : promptWords.find(has)
+  if (other) return { field: 'prompt', reason: `is missing: rename ${other} to prompt` }
   if (!method) return { field: 'prompt', reason: 'is missing' }
   return { field: 'prompt', reason: `is missing. This job's method is reinforcement; such rows are for ${method}` }
 }

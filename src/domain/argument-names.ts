@@ -1,5 +1,6 @@
 // Tells which names in a request have no effect, and which ones were meant.
 import { nearName } from './near-name.ts'
+import { sameName } from './other-names.ts'
 import type { TrainingNote } from './training-args.ts'
 
 /** The old platform or its clients have these names. They change nothing here. */
@@ -10,23 +11,6 @@ const withoutEffect = new Set([
   ...['max_finetuning_examples', 'temperature', 'base_model', 'bias', 'task_type'],
   ...['cache_id', 'reservation_id'],
 ])
-
-/** Names that other programs use for ours. */
-const otherNames: Readonly<Record<string, string>> = {
-  ...{ lr: 'learning_rate', steps: 'max_steps', optimizer: 'optim', lr_scheduler: 'lr_scheduler_type' },
-  ...{ epochs: 'num_train_epochs', num_epochs: 'num_train_epochs', n_epochs: 'num_train_epochs' },
-  ...{ per_device_train_batch_size: 'batch_size', train_batch_size: 'batch_size', micro_batch_size: 'batch_size' },
-  ...{ r: 'r_value', lora_r: 'r_value', rank: 'r_value', lora_rank: 'r_value', alpha: 'lora_alpha' },
-  ...{ max_seq_length: 'max_length', max_seq_len: 'max_length', model_max_length: 'max_length' },
-  ...{ save_total_limit: 'keep_checkpoints', early_stopping_patience: 'early_stopping' },
-  ...{ peft_use_rslora: 'use_rslora', use_gradient_checkpointing: 'gradient_checkpointing' },
-  ...{ excess_length_strategy: 'overlong', training_type: 'finetuning_type' },
-  ...{ load_in_8bit: 'load_in_4bit', quantization_bit: 'load_in_4bit' },
-  ...{ sample_packing: 'packing', neat_packing: 'packing' },
-  ...{ max_completion_tokens: 'max_tokens', max_output_tokens: 'max_tokens', stop_sequences: 'stop' },
-  ...{ train_on_inputs: 'train_on', train_on_input: 'train_on' },
-  ...{ system_prompt: 'system', system_message: 'system', chat: 'as_chat', model: 'model_name' },
-}
 
 const maxNames = 20
 export const ignored = (message: string): TrainingNote => ({ code: 'argument_ignored', message })
@@ -67,8 +51,4 @@ const proposalIn = (name: string, fields: readonly { field: string; names: reado
     .map(({ field, names }) => ({ field, near: proposalFor(name, names) }))
     .flatMap(({ field, near }) => (near === null ? [] : [`${field}.${near}`]))[0] ?? null
 
-function proposalFor(name: string, known: readonly string[]): string | null {
-  const other = otherNames[name.toLowerCase()]
-  if (other !== undefined && known.includes(other)) return other
-  return nearName(name, known)
-}
+const proposalFor = (name: string, known: readonly string[]) => sameName(name, known) ?? nearName(name, known)

@@ -36,7 +36,7 @@ export type UnreadField = { field: string; rows: number; line: number }
 export type Judged = { good: number; bad: number }
 
 /** Counts the changes of how rows are read. Reports and prepared rows of another number are not used again. */
-export const rowReader = 6
+export const rowReader = 7
 
 export type DatasetReport = {
   /** `rowReader` of the release that made the report. */
@@ -236,19 +236,4 @@ function badRowsText({ badRowGroups: groups, set }: Pick<DatasetReport, 'badRowG
   })
   const more = groups.slice(groupsInMessage).reduce((sum, { rowCount }) => sum + rowCount, 0)
   return listed.join('; ') + (more > 0 ? `; and ${more} more` : '')
-}
-
-const unreadInMessage = 5
-
-/** @returns what an event says about fields that training does not read, or null when there are none */
-export function unreadNote(name: string, { unreadFields }: Pick<DatasetReport, 'unreadFields'>): string | null {
-  if (unreadFields.length === 0) return null
-  const listed = unreadFields
-    .slice(0, unreadInMessage)
-    .map(
-      ({ field, rows, line }) =>
-        `${JSON.stringify(field)} (${rows} ${rows === 1 ? 'row' : 'rows'}, first in line ${line})`,
-    )
-  const more = unreadFields.length > unreadInMessage ? `, and ${unreadFields.length - unreadInMessage} more` : ''
-  return `The ${name} has fields that training does not read: ${listed.join(', ')}${more}. If the model should learn them, put their text into a field that is read.`
 }

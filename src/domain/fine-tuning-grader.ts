@@ -1,7 +1,7 @@
 // Graders of fine-tuning in OpenAI's words, and the rewards that they mean.
 import { z } from 'zod'
 import { FormulaError, parseFormula } from './formula.ts'
-import type { Reward } from './item-grader.ts'
+import { largestReward, type Reward } from './item-grader.ts'
 import { sourcesProblem } from './python-grader.ts'
 import { withoutPrototype } from './without-prototype.ts'
 import {
@@ -53,9 +53,13 @@ export const FineTuningGrader = z
   .superRefine((grader, context) => {
     const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message })
     const placed = grader.type === 'multi' ? Object.entries(grader.graders) : [['', grader] as const]
-    for (const [name, single] of placed)
+    for (const [name, single] of placed) {
+      const at = name === '' ? [] : ['graders', name]
       if (single.type === 'label_model' && !single.passing_labels.every((each) => single.labels.includes(each)))
-        refuse([...(name === '' ? [] : ['graders', name]), 'passing_labels'], 'must be some of labels')
+        refuse([...at, 'passing_labels'], 'must be some of labels')
+      if (single.type === 'score_model' && single.range?.some((bound) => Math.abs(bound) > largestReward))
+        refuse([...at, 'range'], `must be within -${largestReward} and ${largestReward}: no reward is larger`)
+    }
     const sources = sourcesProblem(placed.map(([, single]) => single))
     if (sources !== null) refuse([], sources)
     if (grader.type === 'multi') {

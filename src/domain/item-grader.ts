@@ -26,6 +26,9 @@ export type ItemGrader = (TextGrader | ChatJudge | ProgramGrader) & { threshold:
 /** A reward is the formula of the scores of its graders. Without a formula it is the score of the only one. */
 export type Reward = { graders: Record<string, ItemGrader>; formula: string | null }
 
+/** Trainers compare rewards as 32-bit numbers. */
+export const largestReward = 1e9
+
 /** The texts of a grader, in which parts are named. */
 export function templatesOf(grader: ItemGrader): string[] {
   if (grader.type === 'python') return ['{{item}}', '{{sample}}']

@@ -9,7 +9,7 @@ export type Knob = {
   /** The losses that read it; absent where all of them do. */
   lossTypes?: readonly string[]
 } & (
-  | { default: number; minimum: number; maximum: number; isWhole?: boolean }
+  | { default: number | 'auto'; minimum: number; maximum: number; isWhole?: boolean }
   /** `otherwise`: why there is no other choice. */
   | { default: string; choices: readonly string[]; otherwise?: string }
   | { default: boolean }

@@ -1,9 +1,12 @@
 // The `method` of a request, in OpenAI's shape.
 import { z } from 'zod'
 import type { Knob, MethodTable } from './method-knobs.ts'
-import { offeredMethods, trainingMethods, type MethodName } from './method-table.ts'
+import { offeredMethods, sharedKnobs, trainingMethods, type MethodName } from './method-table.ts'
+import { nearName } from './near-name.ts'
+import { sameName } from './other-names.ts'
 import { rewardFields } from './reward-task.ts'
 import { invalidInput } from './service-error.ts'
+import { FinetuneArgs } from './training-args.ts'
 import { withoutPrototype } from './without-prototype.ts'
 
 const tables: Record<string, MethodTable> = trainingMethods
@@ -14,22 +17,20 @@ const orAuto = <T extends z.ZodType>(schema: T, what: string) =>
 /** Null and auto stand for the default. */
 export const isGiven = (value: unknown) => value !== 'auto' && (value ?? null) !== null
 
-/** A smaller one would round the learning rate to 0. */
-const leastMultiplier = 1e-12
-const multiplierRange = `a number from ${leastMultiplier} to 1000`
+type Bounds = { minimum: number; maximum: number; isWhole?: boolean; description: string }
+
+function numberSchema({ minimum, maximum, isWhole, description }: Bounds) {
+  const range = `a ${isWhole ? 'whole number' : 'number'} from ${minimum} to ${maximum}`
+  const error = `must be "auto" or ${range}`
+  const number: z.ZodNumber = isWhole ? z.int({ error }) : z.number({ error })
+  return orAuto(number.min(minimum, error).max(maximum, error), range).describe(description)
+}
 
 /** The hyperparameters that every method has, as OpenAI names them. */
 export const sharedHyperparameters = {
-  n_epochs: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
-    'Passes over the training rows',
-  ),
-  batch_size: orAuto(z.int().min(1).max(100_000), 'a whole number from 1 to 100000').describe(
-    'Rows of one optimizer step',
-  ),
-  learning_rate_multiplier: orAuto(
-    z.number().min(leastMultiplier, `must be "auto" or ${multiplierRange}`).max(1000),
-    multiplierRange,
-  ).describe('Multiplies the default learning rate of the model'),
+  n_epochs: numberSchema(sharedKnobs.n_epochs),
+  batch_size: numberSchema(sharedKnobs.batch_size),
+  learning_rate_multiplier: numberSchema(sharedKnobs.learning_rate_multiplier),
 }
 export type SharedHyperparameters = z.output<z.ZodObject<typeof sharedHyperparameters>>
 
@@ -41,12 +42,7 @@ function knobSchema(knob: Knob): z.ZodType {
     return orAuto(z.enum(choices), range).describe(description)
   }
   if (!('minimum' in knob)) return orAuto(z.boolean(), 'true or false').describe(description)
-  const { minimum, maximum } = knob
-  const isWhole = 'argument' in knob || knob.isWhole
-  const range = `a ${isWhole ? 'whole number' : 'number'} from ${minimum} to ${maximum}`
-  const error = `must be "auto" or ${range}`
-  const number = isWhole ? z.int({ error }) : z.number({ error })
-  return orAuto(number.min(minimum, error).max(maximum, error), range).describe(description)
+  return numberSchema({ ...knob, isWhole: 'argument' in knob || (knob.isWhole ?? false) })
 }
 
 function methodSchema<F extends z.ZodRawShape>(name: MethodName, fields: F) {
@@ -71,17 +67,40 @@ export function requireOfMethod(type: MethodName, sent: Readonly<Record<string, 
   for (const name of Object.keys(sent)) {
     const isKnown = Object.hasOwn(hyperparameters, name) || Object.hasOwn(sharedHyperparameters, name)
     const problem = isKnown ? unreadProblem(name, type, sent) : notOfMethod(name, type)
-    if (problem !== null) throw invalidInput(`method.${type}.hyperparameters.${name}`, `${name} ${problem}.`)
+    if (problem !== null)
+      throw invalidInput(
+        `method.${type}.hyperparameters.${name}`,
+        `${name} ${problem}${problem.endsWith('?') ? '' : '.'}`,
+      )
   }
 }
 
+const argumentNames = Object.keys(FinetuneArgs.shape)
 const listed = new Intl.ListFormat('en-GB')
+
+/** Names of other programs whose values differ from ours. `name`: a hyperparameter of the methods that are meant. */
+const otherWays: Readonly<Record<string, { name: string; says: string }>> = {
+  train_on_inputs: { name: 'train_on', says: 'true is train_on "everything"' },
+  reference_free: { name: 'reference', says: 'true is reference "none"' },
+  importance_sampling_level: { name: 'loss_type', says: '"sequence" is loss_type "gspo"' },
+  use_vllm: { name: 'rollouts', says: 'rollouts "server" samples with the model server' },
+  reward_weights: { name: 'samples_per_prompt', says: 'The grader multi weighs rewards in its calculate_output' },
+}
 
 function notOfMethod(knob: string, name: string) {
   const owners = offeredMethods.filter((each) => Object.hasOwn((tables[each] as MethodTable).hyperparameters, knob))
-  return owners.length > 0
-    ? `is a hyperparameter of ${listed.format(owners)}, not of ${name}`
-    : `is not a hyperparameter of ${name}`
+  const known = [...Object.keys((tables[name] as MethodTable).hyperparameters), ...Object.keys(sharedKnobs)]
+  const same = sameName(knob, known)
+  if (owners.length > 0)
+    return `is a hyperparameter of ${listed.format(owners)}, not of ${name}${same ? `, which calls it ${same}` : ''}`
+  const isNot = `is not a hyperparameter of ${name}`
+  const way = otherWays[knob]
+  if (way && known.includes(way.name)) return `${isNot}. ${way.says}`
+  if (same) return `${isNot}, which calls it ${same}`
+  const argument = argumentNames.includes(knob) ? knob : sameName(knob, argumentNames)
+  if (argument) return `${isNot}. See finetune_args.${argument} of POST /v1/train`
+  const near = nearName(knob, known)
+  return near ? `${isNot}. Did you mean ${near}?` : `${isNot}. It has ${known.join(', ')}`
 }
 
 /** Of a value other than the default, for a loss that does not read the hyperparameter. */

@@ -12,6 +12,25 @@ const weight = (kind: string) =>
 const clip = (value: number, bound: string) =>
   ({ default: value, minimum: 0, maximum: 100, description: `A ratio of probabilities counts up to ${bound}` }) as const
 
+/** Each method has these, too. `auto`: the model's own. */
+export const sharedKnobs = {
+  n_epochs: {
+    default: 'auto',
+    ...{ minimum: 1, maximum: 100_000, isWhole: true, isOpenAi: true },
+    description: 'Passes over the training rows',
+  },
+  batch_size: {
+    default: 'auto',
+    ...{ minimum: 1, maximum: 100_000, isWhole: true, isOpenAi: true },
+    description: 'Rows of one optimizer step',
+  },
+  learning_rate_multiplier: {
+    // A smaller one would round the learning rate to 0.
+    ...{ default: 1, minimum: 1e-12, maximum: 1000, isOpenAi: true },
+    description: 'Multiplies the default learning rate of the model',
+  },
+} as const
+
 /** A step has at most this many answers to one prompt, at least two to compare. */
 export const answersPerPrompt = { least: 2, most: 64 } as const
 

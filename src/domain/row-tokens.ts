@@ -1,13 +1,13 @@
 // Rows as tokens, with what a training would learn of them.
-import type { BadRow } from './dataset-report.ts'
+import type { BadRow, UnreadField } from './dataset-report.ts'
 
 type RowError = Pick<BadRow, 'field' | 'reason'>
 
 /** `text`: the lines that the trainer gets of the row; null for a bad row, and for one that is too long to be shown. */
 export type PreparedRow = { line: number; text: string | null; error: RowError | null }
 
-/** `isEnd`: whether the last row of the file is among them. */
-export type PreparedRows = { rows: PreparedRow[]; isEnd: boolean }
+/** `isEnd`: whether the last row of the file is among them. `unreadFields`: those of these rows. */
+export type PreparedRows = { rows: PreparedRow[]; isEnd: boolean; unreadFields: UnreadField[] }
 
 /** One text that the trainer reads. A model server counts every one and shows the first ones. */
 export type RowSequence = {

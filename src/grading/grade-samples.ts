@@ -2,7 +2,7 @@
 import type { Reward } from '../domain/item-grader.ts'
 import type { EvalItem } from '../domain/eval-run.ts'
 import type { Grade, GradeError } from '../domain/rollouts.ts'
-import { rewardOfScores, scoreSamples, type RewardScoring, type Scored } from './reward.ts'
+import { isReward, noReward, rewardOfScores, scoreSamples, type RewardScoring, type Scored } from './reward.ts'
 import type { Found } from './score.ts'
 
 /** @throws ServiceError and other errors of a model that judges: then nothing is graded */
@@ -18,16 +18,13 @@ export async function gradeSamples(
   return scored.map((each) => gradeOf(reward, each))
 }
 
-/** Trainers compare rewards as 32-bit numbers. */
-const largestReward = 1e9
-
 function gradeOf(reward: Reward, scored: readonly Scored[]): Grade {
   const grades = Object.fromEntries(scored.map(({ name, found }) => [name, gradeIn(found)]))
   const failed = scored.find(({ name }) => grades[name] === null)
   if (failed) return { reward: null, grades, error: errorOf(failed) }
   const value = rewardOfScores(reward, grades as Record<string, number>)
-  if (value !== null && Math.abs(value) <= largestReward) return { reward: value, grades, error: null }
-  const message = `The grader has no number from -${largestReward} to ${largestReward} for ${JSON.stringify(grades)}.`
+  if (isReward(value)) return { reward: value, grades, error: null }
+  const message = noReward(grades)
   const grader = reward.formula === null ? (scored[0]?.name ?? '') : 'multi'
   return { reward: null, grades, error: { grader, kind: 'formula_parse_error', message } }
 }

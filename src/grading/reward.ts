@@ -2,6 +2,7 @@
 import { parseFormula } from '../domain/formula.ts'
 import type { ItemGrader, Reward } from '../domain/item-grader.ts'
 import type { EvalItem } from '../domain/eval-run.ts'
+import { largestReward } from '../domain/item-grader.ts'
 import type { Grading } from './grading-threads.ts'
 import { scoreFilled, type Found, type Scoring } from './score.ts'
 
@@ -47,3 +48,9 @@ export function rewardOfScores({ graders, formula }: Reward, scores: Readonly<Re
   if (formula === null) return Object.values(scores)[0] ?? 0
   return parseFormula(formula, Object.keys(graders))(scores)
 }
+
+export const isReward = (value: number | null): value is number => value !== null && Math.abs(value) <= largestReward
+
+/** Why scores give no reward. */
+export const noReward = (grades: Readonly<Record<string, number | null>>) =>
+  `The grader has no number from -${largestReward} to ${largestReward} for ${JSON.stringify(grades)}.`

@@ -22,7 +22,7 @@ test('remote commands load no package, no catalogue and nothing of the servers',
   const unwanted = loaded.filter(
     (url) =>
       url.startsWith('file:') &&
-      !/\/(src\/cli\/|src\/config\/client\.ts|src\/domain\/(near-name|method-table|money-text)\.ts|src\/embedded\/(connection|data-directory|start-error)\.ts|tools\/(paths|pid-lock)\.mjs)/.test(
+      !/\/(src\/cli\/|src\/config\/client\.ts|src\/domain\/(near-name|other-names|method-table|money-text|unread-note)\.ts|src\/embedded\/(connection|data-directory|start-error)\.ts|tools\/(paths|pid-lock)\.mjs)/.test(
         url,
       ),
   )

@@ -36,6 +36,7 @@ const preview = {
 const models = { data: [{ id: 'm', aliases: [], recommended_args: { learning_rate: 0.1, max_steps: 9 } }] }
 const { asked, ...service } = await startRecordingService(({ url, body }, { url: origin }) => {
   if (url.startsWith('/v1/models')) return { body: models }
+  if (url.includes('/rows?')) return { body: { columns: ['prompt', 'completion', 'label'] } }
   if (url !== '/v1/data') return { body: body.includes('"preview":true') ? preview : estimate }
   const { dataset_id: id } = JSON.parse(body) as { dataset_id: string }
   return { body: { dataset_id: id, dataset_location: `${origin}/put/${id}` } }
@@ -134,12 +135,20 @@ test('a preview marks what is learned, and says which rows are cut or bad', asyn
   assert.equal(stdout, `${says.join('\n\n')}\n`)
 })
 
+test('judged answers without --method kto are told before the job starts', async () => {
+  const { stderr } = await train(file)
+  assert.match(stderr, /^Warning: "label" is for the method kto: .*Choose kto/m)
+  const order = asked.slice(-2).map(({ url }) => url.replace(/data\/.*\?/, 'data/ID?'))
+  assert.deepEqual(order, ['/v1/data/ID?limit=20', '/v1/train'])
+})
+
 test('wrong options are refused before anything is uploaded', async () => {
   const before = asked.length
   for (const [args, says] of [
     [['--method', 'ppo'], /--method takes supervised, dpo, kto, reinforcement, not "ppo"/],
     [['--method', 'reinforcement'], /A reinforcement job needs a grader/],
     [['--set', 'beta=0.2'], /beta is a hyperparameter of dpo, kto, not of supervised/],
+    [['--method', 'dpo', '--set', 'rl_beta=0.2'], /The method dpo calls it beta/],
     [['--method', 'dpo', '--grader', file], /A grader is for --method reinforcement, not for dpo/],
     [['--method', 'reinforcement', '--grader', 'none.json'], /There is no file .*none\.json/],
     [['--dry-run', '--watch'], /A dry run starts no job/],

@@ -24,6 +24,7 @@ const messages = { messages: [user('q')], chosen: [said('a')], rejected: [said('
 const compared: [name: string, row: object, line: object][] = [
   ['texts of TRL', { prompt: 'q', chosen: 'a', rejected: 'b' }, texts],
   ['Alpaca', { instruction: 'i', input: 'q', chosen: 'a', rejected: 'b' }, { ...texts, input: 'i\nq' }],
+  ["axolotl's names of Argilla", { prompt: 'q', chosen_response: 'a', rejected_response: 'b' }, texts],
   ['a system text', { system: 's', prompt: 'q', chosen: 'a', rejected: 'b' }, { ...texts, input: 's\n\nq' }],
   ['messages of TRL', { prompt: [user('q')], chosen: [said('a')], rejected: [said('b')] }, messages],
   [
@@ -98,6 +99,7 @@ test('judged answers keep their label, and a pair becomes one good and one bad a
   const judged = (answer: unknown, label: boolean) => ({ input: 'q', answer, label })
   assert.deepEqual(written('kto', { prompt: 'q', completion: 'a', label: true }), [judged('a', true)])
   assert.deepEqual(written('kto', { Question: 'q', answer: 'a', label: 'false' }), [judged('a', false)])
+  assert.deepEqual(written('kto', { instruction: 'q', output: 'a', kto_tag: false }), [judged('a', false)])
   assert.deepEqual(written('kto', { prompt: 'q', chosen: 'a', rejected: 'b' }), [judged('a', true), judged('b', false)])
   assert.deepEqual(written('kto', { messages: [user('q'), said('a')], label: false }), [
     { messages: [user('q')], answer: [said('a')], label: false },
@@ -120,6 +122,20 @@ const bad: [method: 'dpo' | 'kto', row: unknown, field: string, reason: RegExp][
     /^is missing\. .*dpo; rows of messages are for supervised$/,
   ],
   ['dpo', { prompt: 'q', completion: 'a', label: true }, 'chosen', /rows with a label are for kto$/],
+  ['dpo', { instruction: 'q', output: 'a', kto_tag: true }, 'chosen', /are for kto$/],
+  [
+    'dpo',
+    { prompt: 'q', completions: ['a'] },
+    'chosen',
+    /^is missing: the row has "prompt", "completions"\. A pair has/,
+  ],
+  [
+    'dpo',
+    { messages: [user('q'), said('a')], rejected_response: 'b' },
+    'chosen',
+    /rename rejected_response to rejected/,
+  ],
+  ['dpo', { messages: [user('q'), said('a')], rejected_messages: [said('b')] }, 'chosen', /rename messages to chosen/],
   ['dpo', openAi([said('a')], [said('a')]), 'non_preferred_output', /^is the same as preferred_output$/],
   ['dpo', openAi([said('')], [said('b')]), 'preferred_output[0].content', /^is empty$/],
   ['dpo', openAi([said('a')], undefined), 'non_preferred_output', /^is missing$/],
@@ -146,6 +162,8 @@ const bad: [method: 'dpo' | 'kto', row: unknown, field: string, reason: RegExp][
   ['kto', { prompt: 'q', completion: 'a', label: 'good' }, 'label', /^is not true or false$/],
   ['kto', { prompt: 'q', label: true }, 'completion', /^is missing/],
   ['kto', { completion: 'a', label: true }, 'prompt', /^is missing/],
+  ['kto', { completion: [user('q'), said('a')], label: true }, 'prompt', /rename completion to messages/],
+  ['kto', { instruction: 'q', output: 'a', kto_tag: 'x' }, 'kto_tag', /^is not true or false$/],
 ]
 
 for (const [method, row, field, reason] of bad)

@@ -29,6 +29,17 @@ test('an answer of weight 0 is only read, and messages after the last answer are
   assert.deepEqual([row.conversation?.learned, row.conversation?.messages.length], [[3], 4])
 })
 
+test('axolotl and ms-swift say by other names that an answer is only read', () => {
+  for (const flag of [{ train: false }, { loss: false }, { train: 0 }]) {
+    const unread: string[] = []
+    const row = readDatasetRow({ messages: [user('a'), assistant('no', flag), user('b'), assistant('yes')] }, unread)
+    assert.deepEqual([(row as DatasetRow).conversation?.learned, unread], [[3], []])
+  }
+  const unread: string[] = []
+  readDatasetRow({ messages: [user('a'), assistant('yes', { loss: 0.3 })] }, unread)
+  assert.deepEqual(unread, ['messages[].loss'])
+})
+
 test('a conversation of 1,000 messages is read; its size in memory and on disk is its own', () => {
   const messages = Array.from({ length: 500 }, (_, turn) => [user(`q${turn}`.repeat(50)), assistant('yes')]).flat()
   const row = readDatasetRow({ messages }) as DatasetRow

@@ -59,7 +59,8 @@ const refused: [row: unknown, field: string, reason: string][] = [
   [{ chosen: 'a', rejected: 'b' }, 'prompt', "is missing. This job's method is reinforcement; such rows are for dpo"],
   [{ prompt: '', answer: 'a' }, 'prompt', 'is empty'],
   [{ Messages: [], answer: 'a' }, 'Messages', 'is empty'],
-  [{ question: 'Who?', answer: 'a' }, 'prompt', 'is missing'],
+  [{ question: 'Who?', answer: 'a' }, 'prompt', 'is missing: rename question to prompt'],
+  [{ prompts: 'Who?', answer: 'a' }, 'prompt', 'is missing'],
   [{ prompt: 'Who?', answer: null }, 'item.answer', 'is null; the grader "right" reads it'],
   [
     { prompt: 'Who?', answer: 'a', ids: [2 ** 53] },

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  invalidDataReason,
-  trainingDataProblem,
-  unreadNote,
-  type DatasetReport,
-} from '../../src/domain/dataset-report.ts'
+import { invalidDataReason, trainingDataProblem, type DatasetReport } from '../../src/domain/dataset-report.ts'
+import { unreadNote } from '../../src/domain/unread-note.ts'
 
 type Group = DatasetReport['badRowGroups'][number]
 
@@ -50,6 +46,15 @@ test('bad rows are left out only where good ones remain, the file was read to it
     assert.match(problem(report) ?? '', reason)
     assert.doesNotMatch(problem(report, false) ?? '', /skip_bad_rows/)
   }
+})
+
+test('supervised training on judged answers is told of the method that reads the judgement', () => {
+  const unreadFields = [{ field: 'label', rows: 2, line: 1 }]
+  assert.match(
+    unreadNote('training data', { unreadFields }) ?? '',
+    /"label" is for the method kto: .* Choose kto to learn/,
+  )
+  assert.doesNotMatch(unreadNote('training data', { unreadFields, method: 'dpo' }) ?? '', /kto/)
 })
 
 test('the note on unread fields names five fields, their rows and the next step', () => {

@@ -679,6 +679,7 @@ suite('a dry run', () => {
       rowCount: 40,
       badRowCount: 0,
       badRowGroups: [],
+      unreadFields: [],
       unreadRest: null,
       duplicateCount: 0,
       emptyOutputCount: 0,

@@ -224,9 +224,12 @@ function keptOf({ evaluation, metadata }: Pick<Job, 'evaluation' | 'metadata'>):
   }
 }
 
+/** Hyperparameters that stand for arguments with a field. */
+export const withField = ['n_epochs', 'batch_size', 'learning_rate_multiplier']
+
 /** The others of a job are arguments. */
 function knobsOf({ type, defaulted, ...shown }: Job['method']): JobForm['knobs'] {
-  const ofArguments = ['n_epochs', 'batch_size', 'learning_rate_multiplier', 'eval_interval']
+  const ofArguments = [...withField, 'eval_interval']
   const given = Object.entries(shown[type]?.hyperparameters ?? {}).filter(
     ([name]) => !ofArguments.includes(name) && !defaulted.includes(name),
   )

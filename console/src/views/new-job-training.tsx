@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { methodsQuery, type Methods } from '../api/jobs.ts'
 import { modelsQuery } from '../api/models.ts'
-import { fields, type JobForm, type MethodName } from '../domain/job-form.ts'
+import { fields, withField, type JobForm, type MethodName } from '../domain/job-form.ts'
 import { Card } from '../ui/card.tsx'
 import { Field } from '../ui/field.tsx'
 import { Choice } from '../ui/labelled.tsx'
@@ -69,7 +69,8 @@ export function TrainingPart({ form, change, fitting, problems }: Props) {
 type PartProps = Pick<Props, 'form' | 'change' | 'problems'>
 
 function Knobs({ form: { method, knobs }, change, problems }: PartProps) {
-  const known = useQuery(methodsQuery).data?.find(({ type }) => type === method)?.hyperparameters ?? []
+  const all = useQuery(methodsQuery).data?.find(({ type }) => type === method)?.hyperparameters ?? []
+  const known = all.filter(({ name }) => !withField.includes(name))
   if (known.length === 0) return null
   const lossType = knobs['loss_type'] || String(known.find(({ name }) => name === 'loss_type')?.default)
   const pathOf = (name: string) => `method.${method}.hyperparameters.${name}`

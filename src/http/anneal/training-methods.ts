@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Knob } from '../../domain/method-knobs.ts'
+import type { Knob, MethodTable } from '../../domain/method-knobs.ts'
 import { methodRows } from '../../domain/method-rows.ts'
-import { offeredMethods, trainingMethods } from '../../domain/method-table.ts'
+import { offeredMethods, sharedKnobs, trainingMethods, type MethodName } from '../../domain/method-table.ts'
 import { defineRoute } from '../kit/route.ts'
 import { named } from '../kit/named-schemas.ts'
 
@@ -51,7 +51,7 @@ const TrainingMethods = named(
                 description: z.string().describe('What it does'),
               }),
             )
-            .describe('Beside n_epochs, batch_size and learning_rate_multiplier, which every method has'),
+            .describe('Those that every method has, and those of this one'),
           series: z.array(z.string()).describe('Figures of a step that only this method has, by their names in TRL'),
         }),
       )
@@ -59,15 +59,13 @@ const TrainingMethods = named(
   }),
 )
 
-type Knobs = Record<string, Knob>
-
 const methods = offeredMethods.map((type) => {
   const { hyperparameters, defaultsByLossType, takesRowsOf, series } = trainingMethods[type]
   return {
     type,
     rows: methodRows[type],
     takes_rows_of: [...takesRowsOf],
-    hyperparameters: Object.entries(hyperparameters as Knobs).map(([name, knob]) => ({
+    hyperparameters: Object.entries({ ...sharedOf(type), ...hyperparameters }).map(([name, knob]) => ({
       name,
       ...boundsOf(knob),
       ...otherDefaults(name, defaultsByLossType),
@@ -78,6 +76,17 @@ const methods = offeredMethods.map((type) => {
     series: [...series],
   }
 })
+
+/** With the defaults of the method. KTO compares the rows of a step. */
+function sharedOf(type: MethodName): Record<string, Knob> {
+  const { batchSize }: MethodTable = trainingMethods[type]
+  const ofStep = {
+    ...sharedKnobs.batch_size,
+    ...(batchSize && { default: batchSize }),
+    ...(type === 'kto' && { minimum: 2 }),
+  }
+  return { ...sharedKnobs, batch_size: ofStep }
+}
 
 function boundsOf(knob: Knob) {
   if ('choices' in knob) return { default: knob.default, choices: knob.choices }

@@ -1,6 +1,6 @@
 import type { Reward } from '../../domain/item-grader.ts'
 import { invalidInput } from '../../domain/service-error.ts'
-import { rewardOfScores, scoreSamples, type Scored } from '../../grading/reward.ts'
+import { isReward, noReward, rewardOfScores, scoreSamples, type Scored } from '../../grading/reward.ts'
 import type { Scoring } from '../../grading/score.ts'
 import type { Ctx } from '../context.ts'
 import { createEmbeddings } from '../embeddings/create.ts'
@@ -37,5 +37,7 @@ export async function runGrader({
   for (const { found } of scored)
     if (found.score === null && found.problem === 'too long') throw invalidInput('grader', found.error)
   const scores = Object.fromEntries(scored.map(({ name, found }) => [name, found.score ?? 0]))
-  return { reward: rewardOfScores(reward, scores), scored }
+  const value = rewardOfScores(reward, scores)
+  if (value !== null && !isReward(value)) throw invalidInput('grader', noReward(scores))
+  return { reward: value, scored }
 }

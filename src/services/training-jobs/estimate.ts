@@ -5,9 +5,11 @@ import {
   invalidDataReason,
   judgementProblem,
   skippedNote,
+  trainingDataName,
   trainingDataProblem,
   type DatasetReport,
 } from '../../domain/dataset-report.ts'
+import { unreadNote } from '../../domain/unread-note.ts'
 import type { Learned } from '../../domain/learned.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { notesWithoutHeldOut } from '../../domain/training-args.ts'
@@ -74,8 +76,8 @@ export async function estimateTrainingJob({
   }
   refuse(input.sets ? 'datasets' : 'data', judgementProblem(reports))
   if (method?.task) await tryGraders(ctx, input, method.task)
-  if (evaluationRows)
-    refuse('eval_data', invalidDataReason('evaluation data', await checkRows(ctx, evaluationRows, wanted)))
+  const evaluation = evaluationRows ? await checkRows(ctx, evaluationRows, wanted) : null
+  if (evaluation) refuse('eval_data', invalidDataReason('evaluation data', evaluation))
   const good = reports.map((report) => ({ ...report, rowCount: report.rowCount - report.badRowCount }))
   const rowCount = total(good, (report) => report.rowCount)
   const trained = evaluationRows ? rowCount : trainedRowCount(good)
@@ -97,7 +99,14 @@ export async function estimateTrainingJob({
   })
   const isCounted = reports.every(({ tokenLength }) => tokenLength?.tokenizer === entry.name)
   const past = await database.jobDetails.pastJobs(entry.name, { gpuCount, method: wanted.method, limit: pastJobs })
-  const formNotes = reports.flatMap((report) => [...formWarnings(learned, report), ...asList(skippedNote(report))])
+  const dataNotes = [
+    ...reports.flatMap((report) => [
+      ...formWarnings(learned, report),
+      ...asList(skippedNote(report)),
+      ...asList(unreadNote(trainingDataName(report), report)),
+    ]),
+    ...(evaluation ? asList(unreadNote('evaluation data', evaluation)) : []),
+  ]
   const rowsPerStep = args.batch_size * args.gradient_accumulation_steps
   const sampling = method?.task ? plannedSampling({ ...method, task: method.task }, { steps, rowsPerStep, past }) : null
   const ofRows = { rowsPerStep, tokensPerRow }
@@ -121,7 +130,7 @@ export async function estimateTrainingJob({
     basedOn: past.length,
     memory: estimateMemory({ entry, args, method, gpuCount, reports, learned: learnedShare }),
     sampling,
-    warnings: [...told, ...formNotes],
+    warnings: [...told, ...dataNotes],
   }
 }
 

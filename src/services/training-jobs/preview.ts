@@ -1,8 +1,9 @@
 import { totalsOf, type PreparedRows, type TokenizedRow, type TokenTotals } from '../../domain/row-tokens.ts'
+import { unreadNote } from '../../domain/unread-note.ts'
 import { methodNameOf, shownMethod, type ShownMethod } from '../../domain/training-method.ts'
 import { itemNeedsOf } from '../../domain/reward-task.ts'
 import type { TrainingArgs } from '../../domain/training-args.ts'
-import type { Columns } from '../../domain/dataset-report.ts'
+import { trainingDataName, type Columns } from '../../domain/dataset-report.ts'
 import type { Ctx } from '../context.ts'
 import { readParts } from '../datasets/check-referenced.ts'
 import { rowsLeft } from '../datasets/resolve.ts'
@@ -64,6 +65,10 @@ export async function previewTrainingJob({
     return { ...row, ...(set !== undefined && { set }) }
   })
   const told = [...notes, ...(leftIn === null ? [] : [rowsLeft(leftIn)])]
+  const unread = parts.flatMap(({ set, read: { unreadFields } }) => {
+    const name = `beginning of the ${trainingDataName({ ...(set !== undefined && { set }) })}`
+    return unreadNote(name, { unreadFields, method: methodNameOf({ method }) }) ?? []
+  })
   return {
     rows: rows.slice(0, mostShownRows),
     totals: totalsOf(
@@ -72,7 +77,7 @@ export async function previewTrainingJob({
     ),
     method: shownMethod({ method, args }, entry),
     args,
-    warnings: told.map(({ message }) => message),
+    warnings: [...told.map(({ message }) => message), ...unread],
   }
 }
 

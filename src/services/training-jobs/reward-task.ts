@@ -125,6 +125,9 @@ function programsOf({ grader, response_format: form }: RewardTask): PlacedProgra
   )
 }
 
+/** Programs are not tried for longer than this, and the time limit of the answer that is under way. */
+const trialMs = 5000
+
 type TriedRow = { text: string; line: number; name: string }
 
 /** A program may want one answer, and fail with another. */
@@ -137,10 +140,22 @@ async function tryPrograms(
   if (tools) return
   const said = Object.values(item).find((value) => typeof value === 'string') ?? 'An answer.'
   const samples = [said, '{}'].map((each) => gradingRequest({ ...textParts(each), finish_reason: 'stop' }, item))
+  const startMs = performance.now()
+  const isLate = () => performance.now() - startMs > trialMs
   for (const { grader, path } of programs) {
-    const scores = await deps.grading.python.score(accountId, { grader, samples }, new AbortController().signal)
-    const [first] = scores
-    if (first && 'error' in first && scores.every((score) => 'error' in score))
-      throw invalidInput(path, `The Python grader has no number for line ${line} of ${name}: ${first.error.trim()}`)
+    const errors: string[] = []
+    for (const sample of samples) {
+      if (isLate() && errors.length === 0) return
+      const [score] = await deps.grading.python.score(
+        accountId,
+        { grader, samples: [sample] },
+        new AbortController().signal,
+      )
+      if (!score || !('error' in score)) break
+      errors.push(score.error.trim())
+      // Another answer would take as long.
+      if (isLate() || errors.length === samples.length)
+        throw invalidInput(path, `The Python grader has no number for line ${line} of ${name}: ${errors[0]}`)
+    }
   }
 }

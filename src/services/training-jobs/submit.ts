@@ -73,12 +73,12 @@ async function submit(submission: Submission): Promise<SubmittedTrainingJob> {
   const fitting = fittingOf(ctx, input, asked)
   await requireFit(ctx, fitting, null)
   if (asked.method?.task) await requireRoomForRollouts(ctx)
-  await checkRowsOfRequest(ctx, input, asked.method)
+  const areChecked = await checkRowsOfRequest(ctx, input, asked.method)
   const upload = await findUpload(submission, asked.method)
   await requireFit(ctx, fitting, upload.sources ? upload.sources.map(uploadOf) : [upload])
   const left = upload.leavesRows ? [rowsLeft(upload.datasetId ?? '')] : []
   const resolved = { ...asked, notes: [...asked.notes, ...left] }
-  if (asked.method?.task) await checkFirstRows(ctx, asked.method.task, dataOf(upload))
+  if (asked.method?.task && !areChecked) await checkFirstRows(ctx, asked.method.task, dataOf(upload))
   const acceptance = await accept(submission, resolved, upload)
   if (acceptance.outcome !== 'unseen') return answerTo(submission, { upload, resolved }, acceptance)
   const { datasetId } = acceptance
@@ -137,11 +137,17 @@ const fittingOf = (
   { entry, args, method }: Resolved,
 ) => ({ entry, args, method, isForced, gpus: askedGpus(deps.settings, gpuConfig), nodes: gpuConfig.nodes ?? 1 })
 
-/** A data set is made of the rows of a request only when graders can read them. @throws ServiceError invalid_input */
-async function checkRowsOfRequest(ctx: Ctx, input: SubmitTrainingJobInput, method: TrainingMethod | null) {
-  if (!method?.task || !input.rows) return
+/** A data set is made of the rows of a request only when graders can read them. @returns whether they were read. @throws ServiceError invalid_input */
+async function checkRowsOfRequest(
+  ctx: Ctx,
+  input: SubmitTrainingJobInput,
+  method: TrainingMethod | null,
+): Promise<boolean> {
+  if (!method?.task || !input.rows) return false
   const { storedCollection, version } = await findReferenced(ctx, input)
-  if (storedCollection === null && version === null) await checkFirstRows(ctx, method.task, [{ key: input.rows.key }])
+  const isNew = storedCollection === null && version === null
+  if (isNew) await checkFirstRows(ctx, method.task, [{ key: input.rows.key }])
+  return isNew
 }
 
 /** A location names its upload without a query: the acceptance then looks for the row, unless rows are read before it. */

@@ -56,6 +56,25 @@ test('a grader is refused by the part that is wrong', async () => {
   assert.match((await refusal({}))[2], /^grader\.type is required: string_check, /)
   for (const none of [5, []]) assert.match((await refusal(none as object))[2], /^grader must be an object\.$/)
   assert.match((await refusal(multi('same + b')))[2], /grader.calculate_output names "b"/)
+  const large = /has no number from -1000000000 to 1000000000|no reward is larger/
+  assert.match(
+    (
+      await refusal({
+        type: 'score_model',
+        name: 'm',
+        model: 'm',
+        input: [{ role: 'user', content: 'x' }],
+        range: [0, 1e12],
+      })
+    )[2],
+    large,
+  )
+  const { status: ofRun, json: told } = await call('run', {
+    grader: multi('1e10 + same'),
+    model_sample: '{"name": "Ann"}',
+    item: { name: 'Ann' },
+  })
+  assert.deepEqual([ofRun, large.test(JSON.stringify(told))], [400, true])
   const nested = { ...multi('same'), graders: { same: multi('same') } }
   assert.equal((await refusal(nested))[1], 'grader.graders.same.type')
   assert.equal((await refusal({ ...multi('1'), graders: {} }))[1], 'grader.graders')

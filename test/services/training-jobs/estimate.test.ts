@@ -28,6 +28,7 @@ const good = {
   rowCount: 4,
   badRowCount: 0,
   badRowGroups: [],
+  unreadFields: [],
   tokenLength: null,
 }
 const badRowGroups = [{ field: 'input', reason: 'is missing', rowCount: 1, lines: [2] }]
