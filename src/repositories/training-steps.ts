@@ -64,13 +64,15 @@ export const createTrainingStepRepository = (db: Connection, run: RunStatement) 
   page: (jobId: number, { after, limit }: { after: number; limit: number }): Promise<{ at: Date; row: MetricRow }[]> =>
     run(listPage, [jobId, after, limit]),
 
-  /** Yields all steps as lines of CSV in OpenAI's columns, in order. */
-  csvPages: (jobId: number): AsyncGenerator<CsvLine[]> =>
-    keysetPages({ step: -1 }, csvPageSize, ({ step }) => run<CsvLine>(listCsvLines, [jobId, step, csvPageSize])),
+  /** Yields all steps as lines of CSV in OpenAI's columns and one for each of `series`, in order. */
+  csvPages: (jobId: number, series: readonly string[]): AsyncGenerator<CsvLine[]> =>
+    keysetPages({ step: -1 }, csvPageSize, ({ step }) =>
+      run<CsvLine>(listCsvLines, [jobId, series, step, csvPageSize]),
+    ),
 
   /** Bytes of all lines of CSV, without a header. */
-  async csvSize(jobId: number): Promise<number> {
-    const [row] = await run<{ sizeBytes: number }>(measureCsvLines, [jobId])
+  async csvSize(jobId: number, series: readonly string[]): Promise<number> {
+    const [row] = await run<{ sizeBytes: number }>(measureCsvLines, [jobId, series])
     return row?.sizeBytes ?? 0
   },
 })
@@ -80,13 +82,15 @@ const csvPageSize = 1000
 /** The line ends with a line break. */
 export type CsvLine = { step: number; line: string }
 
-const csvLine = `concat_ws(',', step, loss, coalesce(token_accuracy::text, ''), coalesce(valid_loss::text, ''), coalesce(valid_token_accuracy::text, '')) || E'\\n'`
+/** The column of a series that a step lacks is empty. */
+const csvLine = `concat_ws(',', step, loss, coalesce(token_accuracy::text, ''), coalesce(valid_loss::text, ''), coalesce(valid_token_accuracy::text, ''),
+    (select string_agg(coalesce(series->>name, ''), ',' order by place) from unnest($2::text[]) with ordinality as wanted (name, place))) || E'\\n'`
 
 const listCsvLines: Statement = {
   name: 'list-csv-lines',
   text: `
     select step, ${csvLine} as line from training_steps
-    where job_id = $1::int and step > $2::int order by step limit $3::int`,
+    where job_id = $1::int and step > $3::int order by step limit $4::int`,
 }
 
 const measureCsvLines: Statement = {

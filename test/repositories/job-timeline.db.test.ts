@@ -54,12 +54,23 @@ suite('the steps of a job beside its events', () => {
 
   test('are lines of CSV of the size that is told', async () => {
     const { id: jobId } = await openJob(database, await anAccount(database))
-    assert.equal(await database.trainingSteps.csvSize(jobId), 0)
+    assert.equal(await database.trainingSteps.csvSize(jobId, []), 0)
     const validated = { ...stepAt(4), valid_loss: 0.5, valid_token_accuracy: 0.75, valid_rows: 2 }
     await database.trainingSteps.upsertMany(jobId, 1, [stepAt(2), { ...stepAt(3), loss: 1e-7 }, validated])
-    const pages = await Array.fromAsync(database.trainingSteps.csvPages(jobId))
+    const pages = await Array.fromAsync(database.trainingSteps.csvPages(jobId, []))
     const text = pages.flatMap((lines) => lines.map(({ line }) => line)).join('')
     assert.equal(text, '2,0.5,,,\n3,1e-07,,,\n4,0.25,,0.5,0.75\n')
-    assert.equal(await database.trainingSteps.csvSize(jobId), text.length)
+    assert.equal(await database.trainingSteps.csvSize(jobId, []), text.length)
+  })
+
+  test('are lines of CSV with a column for each wanted series, empty where a step lacks it', async () => {
+    const { id: jobId } = await openJob(database, await anAccount(database))
+    const told = { ...stepAt(4), series: { reward: 0.5, 'rewards/margins': -1e-7 } }
+    await database.trainingSteps.upsertMany(jobId, 1, [stepAt(2), told])
+    const series = ['rewards/margins', 'reward', 'valid_reward']
+    const pages = await Array.fromAsync(database.trainingSteps.csvPages(jobId, series))
+    const text = pages.flatMap((lines) => lines.map(({ line }) => line)).join('')
+    assert.equal(text, '2,0.5,,,,,,\n4,0.25,,,,-0.0000001,0.5,\n')
+    assert.equal(await database.trainingSteps.csvSize(jobId, series), text.length)
   })
 })
