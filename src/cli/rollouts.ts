@@ -22,14 +22,15 @@ export const command = serviceVerb({
   },
 })
 
-function textOf({ row, prompt, samples }: Group): string {
+function textOf({ row, dataset_id: set, line, prompt, samples }: Group): string {
   const asked = typeof prompt === 'string' ? prompt : JSON.stringify(prompt)
   const answers = samples.map(({ text, reward, advantage, error, tool_calls: calls }) => {
     const score = reward === null ? (error?.message ?? 'not graded') : `reward ${figure(reward)}`
     const called = calls ? ` ${JSON.stringify(calls)}` : ''
     return `  ${score}, advantage ${advantage === null ? '-' : figure(advantage)}: ${JSON.stringify(text)}${called}`
   })
-  return [`row ${row}: ${asked}`, ...answers].join('\n')
+  const place = line === null ? '' : ` (${set === null ? '' : `${set}, `}line ${line})`
+  return [`row ${row}${place}: ${asked}`, ...answers].join('\n')
 }
 
 const figure = (value: number) => String(Number(value.toFixed(3)))

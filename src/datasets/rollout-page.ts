@@ -2,12 +2,11 @@
 // a thread parses them.
 import type { GradeError } from '../domain/rollouts.ts'
 import type { Storage } from '../storage/storage.ts'
-import { DatasetInvalidError } from './dataset-invalid-error.ts'
+import { linesOf } from './byte-lines.ts'
+import { findRowPlaces, type FoundPlace } from './row-places.ts'
 
 /** A page ends after so many bytes of samples, most of which are the log-probabilities of their tokens. */
 const pageBytes = 16 * 1024 * 1024
-/** A line is parsed as a whole. */
-const lineBytes = 32 * 1024 * 1024
 
 /** A line of samples as the trainer writes it, and the fields of one of rewards. */
 type SampledGroup = {
@@ -23,28 +22,36 @@ type RewardedGroup = {
   errors: (GradeError | null)[]
 }
 
-/** Keys of the two files; null for rewards that are not committed yet. */
+/**
+ * Keys of the two files; null for rewards that are not committed yet. `linesKey`: the file of the lines that the rows come from,
+ * null where the job has none.
+ */
 export type PageWanted = {
   samplesKey: string
   rewardsKey: string | null
+  linesKey: string | null
   row: number | undefined
   /** Groups to pass over. */
   after: number
   limit: number
 }
 type ShownGroup = ReturnType<typeof groupOf>
-export type RolloutPage = { groups: ShownGroup[]; next: number | null }
+/** `place`: null where it is not known any more. */
+export type RolloutPage = { groups: (ShownGroup & { place: FoundPlace | null })[]; next: number | null }
 
 /** @returns null when no object has the key of the samples. @throws DatasetInvalidError for a line that is too long */
 export async function readRolloutPage(
   storage: Storage,
-  { samplesKey, rewardsKey, ...wanted }: PageWanted,
+  { samplesKey, rewardsKey, linesKey, ...wanted }: PageWanted,
 ): Promise<RolloutPage | null> {
   const samples = await storage.read(samplesKey)
   const rewards = samples && rewardsKey !== null ? await storage.read(rewardsKey) : null
   if (!samples) return null
   try {
-    return await readPage(wanted, { samples, rewards })
+    const { groups, next } = await readPage(wanted, { samples, rewards })
+    const rows = groups.map(({ row }) => row)
+    const places = linesKey === null ? null : await findRowPlaces(storage, { linesKey, rows })
+    return { groups: groups.map((group) => ({ ...group, place: places?.get(group.row) ?? null })), next }
   } finally {
     // Nothing more is fetched.
     for (const file of [samples, rewards]) file?.destroy()
@@ -55,9 +62,9 @@ type Files = { samples: AsyncIterable<Buffer>; rewards: AsyncIterable<Buffer> | 
 
 /** Both files have a line for each group, in the same order. */
 async function readPage(
-  { row, after, limit }: Omit<PageWanted, 'samplesKey' | 'rewardsKey'>,
+  { row, after, limit }: Omit<PageWanted, 'samplesKey' | 'rewardsKey' | 'linesKey'>,
   { samples, rewards }: Files,
-): Promise<RolloutPage> {
+): Promise<{ groups: ShownGroup[]; next: number | null }> {
   const rewardLines = rewards && linesOf(rewards)
   const groups: ShownGroup[] = []
   let [at, sizeBytes] = [0, 0]
@@ -90,23 +97,3 @@ const groupOf = ({ row, prompt, item, samples }: SampledGroup, rewarded: Rewarde
     advantage: rewarded?.advantages[at] ?? null,
   })),
 })
-
-/** @throws DatasetInvalidError for a line that is too long to be parsed */
-async function* linesOf(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let begun: Buffer[] = []
-  let sizeBytes = 0
-  for await (const chunk of file) {
-    let from = 0
-    for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, from)) {
-      yield Buffer.concat([...begun, chunk.subarray(from, end)])
-      begun = []
-      sizeBytes = 0
-      from = end + 1
-    }
-    begun.push(chunk.subarray(from))
-    sizeBytes += chunk.length - from
-    if (sizeBytes > lineBytes)
-      throw new DatasetInvalidError(`A group of this step has more than ${lineBytes >> 20} MiB and cannot be shown.`)
-  }
-  if (sizeBytes > 0) yield Buffer.concat(begun)
-}

@@ -17,6 +17,7 @@ export const openAiSeries = (spec: OfMethod): Figure[] =>
 const ofReward: Record<string, string> = {
   reward: 'train_mean_reward',
   'completions/mean_length': 'completion_tokens_mean',
+  frac_reward_unscored: 'mean_unresponsive_rewards',
   valid_reward: 'valid_mean_reward',
 }
 
@@ -26,6 +27,7 @@ export function resultColumns(spec: OfMethod): Figure[] {
   if (type === 'supervised') return []
   if (!spec.method?.task) return openAiSeries(spec)
   const scores = Object.keys(rewardOfTask(spec.method.task).graders).map((name) => `rewards/${name}/mean`)
-  const figures = [...[...trainingMethods[type].series, ...scores].map(trained), validated('reward')]
+  const names = [...trainingMethods[type].series, 'frac_reward_unscored', ...scores]
+  const figures = [...names.map(trained), validated('reward')]
   return figures.map(({ stored, shown }) => ({ stored, shown: ofReward[stored] ?? shown }))
 }

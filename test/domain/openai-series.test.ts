@@ -23,8 +23,9 @@ test("the result file of rewards has OpenAI's names, and a column for each grade
   const grade = (name: string) => ({ type: 'python', name, source: 'def grade(sample, item): return 1' })
   const grader = { type: 'multi', name: 'both', graders: { a: grade('a'), b: grade('b') }, calculate_output: 'a + b' }
   const columns = columnsOf('reinforcement', { task: { grader } })
-  for (const name of ['train_mean_reward', 'completion_tokens_mean', 'valid_mean_reward', 'train_rewards/a/mean'])
+  for (const name of ['train_mean_reward', 'completion_tokens_mean', 'mean_unresponsive_rewards', 'valid_mean_reward'])
     assert.ok(columns.includes(name), name)
+  for (const name of ['a', 'b']) assert.ok(columns.includes(`train_rewards/${name}/mean`), name)
   assert.equal(new Set(columns).size, columns.length)
   assert.ok(!columns.includes('train_reward'))
 })

@@ -13,6 +13,14 @@ from anneal_runtime.tool_text import Message
 from anneal_runtime.trainer.rows import ROWS_AT_ONCE, EncodedRows, chats_of_data, read_lines
 
 
+class PromptRows(EncodedRows):
+    """Each row has a token of an answer behind its prompt, so that the longest one has room for it."""
+
+    def counts(self) -> dict[str, int | bool]:
+        counts = super().counts()
+        return {**counts, "tokens": counts["tokens"] - counts["learned"], "learned": 0}
+
+
 @dataclass(frozen=True)
 class Prompt:
     """`row` is its line in the file, from 0. `item` is what graders read beside the answer."""
@@ -28,7 +36,7 @@ def encode_prompts(
     path: Path, encoder: TextEncoder, max_length: int, overlong: str
 ) -> tuple[EncodedRows, list[Prompt]]:
     """The prompts that are not left out, and their tokens with one for an answer. Raises DataError without any."""
-    prompts, rows = list[Prompt](), EncodedRows(path)
+    prompts, rows = list[Prompt](), PromptRows(path)
     lines = enumerate(read_lines(path, _prompt_of))
     while chunk := list(islice(lines, ROWS_AT_ONCE)):
         with chats_of_data():

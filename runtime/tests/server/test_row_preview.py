@@ -278,7 +278,7 @@ def test_a_prompt_is_shown_as_the_trainer_answers_it(tmp_path: Path, overlong: s
     lines += [{"messages": [said("user", "Who? " * n)], "tools": [], "item": {}} for n in range(1, 20)]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    _, prompts = encode_prompts(path, encoder, 24, overlong)
+    rows, prompts = encode_prompts(path, encoder, 24, overlong)
     method = {"type": "reinforcement", "reinforcement": {"hyperparameters": {}}}
     body = {"method": method, "max_length": 24, "special_tokens": False, "overlong": overlong, "shown_rows": 40}
     shown = Preview.from_json(body).of(encoder, [json.dumps(line) for line in lines])
@@ -287,3 +287,5 @@ def test_a_prompt_is_shown_as_the_trainer_answers_it(tmp_path: Path, overlong: s
     kept = [each["shown"]["ids"] for each in sequences if not each["dropped"]]
     assert kept == [prompt.tokens for prompt in prompts]
     assert len(kept) == len(lines) if overlong == "cut" else 0 < len(kept) < len(lines)
+    counts = rows.counts()
+    assert (counts["tokens"], counts["learned"]) == (sum(map(len, kept)), 0)

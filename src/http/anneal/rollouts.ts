@@ -20,10 +20,19 @@ export const rolloutRoutes = [
     async handle({ caller: ctx, params: { job_id: jobId }, query, setHeader, signal }) {
       const { split = 'train', after = 0, limit = defaultGroups, step, row } = query
       const input = { jobId, step, row, split, after, limit }
-      const { policyStep, next, ...page } = await readRollouts({ ctx, input, signal })
+      const { policyStep, next, groups, step: shownStep } = await readRollouts({ ctx, input, signal })
       if (next !== null)
-        setHeader('Link', linkToNext(`/v1/train/jobs/${jobId}/rollouts`, { ...query, step: page.step, after: next }))
-      return { ...page, policy_step: policyStep, next }
+        setHeader('Link', linkToNext(`/v1/train/jobs/${jobId}/rollouts`, { ...query, step: shownStep, after: next }))
+      return {
+        step: shownStep,
+        policy_step: policyStep,
+        groups: groups.map(({ row: number, datasetId, ...group }) => ({
+          row: number,
+          dataset_id: datasetId,
+          ...group,
+        })),
+        next,
+      }
     },
   }),
 ]

@@ -17,7 +17,9 @@ type ReadInput = {
   limit: number
 }
 /** `policyStep`: the updates that the sampling model had seen. */
-type Rollouts = RolloutPage & { step: number; policyStep: number }
+type Rollouts = Omit<RolloutPage, 'groups'> & { step: number; policyStep: number; groups: ShownGroup[] }
+/** `datasetId`, `line`: where the row stands in the user's own files; null where it is not known. */
+type ShownGroup = Omit<RolloutPage['groups'][number], 'place'> & { datasetId: string | null; line: number | null }
 
 /** @throws ServiceError not_found */
 export async function readRollouts({
@@ -31,7 +33,8 @@ export async function readRollouts({
 }): Promise<Rollouts> {
   const { split } = input
   const { database, datasets } = ctx.deps
-  const { id } = await findTrainingJob(ctx, input.jobId)
+  const job = await findTrainingJob(ctx, input.jobId)
+  const { id } = job
   const names = rolloutFiles[split]
   const step = input.step ?? (await database.artifacts.newestRolloutStep(id, names.samples))
   const [found] = step === null ? [] : await database.artifacts.listRollouts(id, { from: step, to: step })
@@ -39,10 +42,18 @@ export async function readRollouts({
   const [samplesKey, rewardsKey] = [keyOf(names.samples), keyOf(names.rewards)]
   if (step === null || samplesKey === undefined) throw noRollouts({ jobId: id, step, split })
   const { row, after, limit } = input
-  const wanted = { samplesKey, rewardsKey: rewardsKey ?? null, row, after, limit }
+  const linesKey = job.preparedData?.[split === 'train' ? 'train' : 'evaluation'].lines?.key ?? null
+  const wanted = { samplesKey, rewardsKey: rewardsKey ?? null, linesKey, row, after, limit }
   const page = await datasets.rollouts({ ...wanted, accountId: ctx.accountId }, signal).catch(asConflict)
   if (!page) throw noRollouts({ jobId: id, step, split })
-  return { step, policyStep: split === 'train' ? step - 1 : step, ...page }
+  // Rows that the caller gave for the evaluation are in no data set of the job.
+  const onlySet = split === 'held_out' && job.spec.evaluationKey !== null ? null : job.datasetId
+  const groups = page.groups.map(({ place, ...group }) => ({
+    ...group,
+    datasetId: place && (place.set ?? onlySet),
+    line: place && place.line,
+  }))
+  return { step, policyStep: split === 'train' ? step - 1 : step, groups, next: page.next }
 }
 
 function asConflict(error: unknown): never {

@@ -88,6 +88,7 @@ function refuseUnlessResumable({
   resumeCount,
   resumeLimit,
   cancelRequestedAt,
+  pauseRequestedAt,
   importedJobId,
 }: TrainingJob) {
   if (importedJobId)
@@ -100,7 +101,7 @@ function refuseUnlessResumable({
     throw new ServiceError(
       'conflict',
       cancelRequestedAt
-        ? `Job ${id} is being cancelled. Resume it once its status is CANCELLED.`
+        ? `Job ${id} is being ${pauseRequestedAt ? 'paused' : 'cancelled'}: its resources are not released yet. Resume it in a moment.`
         : `Job ${id} is ${status}. Only ended jobs can be resumed.`,
     )
   if (resumeCount >= resumeLimit)

@@ -11,6 +11,9 @@ const jobs = [
   trainingJob({ id: 1, spec, preparedData }),
   trainingJob({ id: 2, spec, status: 'COMPLETED', finishedAt: new Date(0) }),
   trainingJob({ id: 3, spec, status: 'CANCELLED', finishedAt: new Date(0), pauseRequestedAt: new Date(0) }),
+  ...(['dpo', 'reinforcement'] as const).map((type, at) =>
+    trainingJob({ id: 4 + at, spec: { ...spec, method: { type } } as TrainingSpec, finishedAt: new Date(0) }),
+  ),
 ]
 
 suite('the events of a fine-tuning job', async () => {
@@ -28,7 +31,7 @@ suite('the events of a fine-tuning job', async () => {
           ]),
       },
       trainingSteps: {
-        csvSize: (id: number) => Promise.resolve(id === 2 ? 17 : 0),
+        csvSize: (id: number) => Promise.resolve(id === 1 || id === 3 ? 0 : 17),
         csvPages: async function* () {
           yield Promise.resolve([{ step: 1, line: '1,0.5,,\n' }])
           yield Promise.resolve([{ step: 2, line: '2,0.25,,\n' }])
@@ -70,6 +73,18 @@ suite('the events of a fine-tuning job', async () => {
     assert.equal((await edge.call('DELETE', '/openai/v1/files/file-results-2')).status, 409)
     for (const id of ['file-results-1', 'file-results-9', 'file-results-x'])
       assert.equal((await get(`files/${id}/content`)).status, 404)
+  })
+
+  test("gives the result file a column for each figure of the method, after OpenAI's", async () => {
+    const headOf = async (id: number) => (await get(`files/file-results-${id}/content`)).text.split('\n')[0]
+    assert.match(
+      String(await headOf(4)),
+      /^step,.*,valid_mean_token_accuracy,train_rewards\/chosen,valid_rewards\/chosen,/,
+    )
+    assert.match(
+      String(await headOf(5)),
+      /_accuracy,train_mean_reward,valid_mean_reward,completion_tokens_mean,mean_un/,
+    )
   })
 
   test('names the alternative to an unknown tracker', async () => {

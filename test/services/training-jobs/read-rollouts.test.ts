@@ -28,11 +28,15 @@ const rewarded = [1, 2, 3].map((reward) =>
   }),
 )
 
-function reading(files: Record<string, string[]>) {
+function reading(files: Record<string, string[]>, { evaluationKey = null }: { evaluationKey?: string | null } = {}) {
+  const lines = files['lines'] && { key: 'lines' }
+  const preparedData = { train: { lines }, evaluation: { lines } }
   const listed = Object.keys(files).map((name) => ({ name, key: name, sizeBytes: 1, sha256: '' }))
   const deps = {
     database: {
-      trainingJobs: { find: () => Promise.resolve({ id: 7 }) },
+      trainingJobs: {
+        find: () => Promise.resolve({ ...{ id: 7, datasetId: 'a', spec: { evaluationKey } }, preparedData }),
+      },
       artifacts: {
         listRollouts: (_job: number, { from }: { from: number }) =>
           Promise.resolve(from === 3 ? [{ step: 3, files: listed }] : []),
@@ -66,7 +70,7 @@ test('shows each answer with its reward, page by page', async () => {
   assert.deepEqual([first.step, first.policyStep, first.next], [3, 2, 2])
   const shown = { tokens: 3, finish_reason: 'stop' }
   assert.deepEqual(first.groups[0], {
-    ...{ row: 4, prompt: 'Who?', item: { answer: 'a' } },
+    ...{ row: 4, datasetId: null, line: null, prompt: 'Who?', item: { answer: 'a' } },
     samples: [
       { index: 0, text: 'a0', ...shown, reward: 1, grades: { right: 1 }, error: null, advantage: 0.5 },
       { index: 1, text: 'a1', ...shown, reward: null, grades: {}, error, advantage: 0 },
@@ -94,4 +98,18 @@ test('shows answers before they are graded', async () => {
 
 test('names the step that has no rollouts', async () => {
   await assert.rejects(reading(files)({ step: 9 }), /Job 7 has no rollouts of step 9/)
+})
+
+test('names the data set and the line of each prompt, by the runs of lines that the data was prepared from', async () => {
+  const placesOf = async (lines: string[], options = {}, split: 'train' | 'held_out' = 'train') => {
+    const samples = { 'samples.jsonl': sampled, 'valid_samples.jsonl': sampled }
+    const { groups } = await reading({ ...samples, lines }, options)({ split })
+    return groups.map(({ datasetId, line }) => [datasetId, line])
+  }
+  // Rows 0 to 2 are lines 1 to 3 of b, row 3 on line 9 and further of c.
+  const ofTwo = ['[0,1,"b"]', '[3,9,"c"]', '[8,20,"c"]']
+  assert.deepEqual(await placesOf(ofTwo), [['c', 10], ['b', 2], ['c', 10]]) // prettier-ignore
+  assert.deepEqual(await placesOf(['[0,2]', '[4,7]']), [['a', 7], ['a', 3], ['a', 7]]) // prettier-ignore
+  const own = { evaluationKey: 'sent' }
+  assert.deepEqual(await placesOf(['[0,2]'], own, 'held_out'), [[null, 6], [null, 3], [null, 6]]) // prettier-ignore
 })

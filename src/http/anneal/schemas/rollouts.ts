@@ -48,7 +48,15 @@ export const RolloutPage = named(
     groups: z
       .array(
         z.object({
-          row: z.int().describe('The row of the prompt, from 0'),
+          row: z.int().describe('The row of the prompt among those that the job read, from 0'),
+          dataset_id: z
+            .string()
+            .nullable()
+            .describe('The data set of the prompt; null for rows that were sent to be evaluated'),
+          line: z
+            .int()
+            .nullable()
+            .describe('Its line in the file of the data set, from 1; null once that is not known'),
           prompt: z.unknown().describe('A text, or a list of messages'),
           item: z.record(z.string(), z.unknown()).describe('The fields of the row beside its prompt'),
           samples: z.array(Sample).describe('The answers to the prompt'),
