@@ -9,6 +9,7 @@ import random
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -38,11 +39,11 @@ def compare(folder: Path, dtype: str) -> None:
     for count in COUNTS:
         prompts = [[1] + [rng.randrange(3, 1000) for _ in range(PROMPT_TOKENS - 1)] for _ in range(count)]
 
-        def ours(prompts=prompts) -> int:
+        def ours(prompts: list[list[int]] = prompts) -> int:
             answers = asyncio.run(engine_requests.generate(engine, prompts, params))
             return sum(answer.token_count for answer in answers)
 
-        def theirs(prompts=prompts) -> int:
+        def theirs(prompts: list[list[int]] = prompts) -> int:
             tokens = torch.tensor(prompts, device=device)
             with torch.inference_mode():
                 answers = model.generate(
@@ -64,7 +65,7 @@ def compare(folder: Path, dtype: str) -> None:
         )
 
 
-def tokens_per_second(answer) -> float:
+def tokens_per_second(answer: Callable[[], int]) -> float:
     started = time.perf_counter()
     tokens = answer()
     return tokens / (time.perf_counter() - started)

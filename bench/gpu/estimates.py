@@ -16,16 +16,19 @@ def beside(asked: dict[str, Any]) -> float | None:
     """In GiB; None where it cannot be computed here."""
     node = shutil.which("node")
     if node is None:
-        return _without("node is not installed")
+        _say("node is not installed")
+        return None
     found = subprocess.run(
         [node, SCRIPT], input=f"{json.dumps({'asked': asked})}\n", capture_output=True, text=True, check=False
     )
     if found.returncode != 0:
-        return _without(f"{node} cannot run {SCRIPT.name}")
+        _say(f"{node} cannot run {SCRIPT.name}")
+        return None
     return float(json.loads(found.stdout)["estimated"])
 
 
-def _without(why: str) -> None:
+def _say(why: str) -> None:
+    """Once."""
     if not _said:
         print(f"No estimates: {why}.")
         _said.append(why)

@@ -6,15 +6,22 @@ The trainer promises equal bits on a CPU. This bench says whether the GPU gives 
 import signal
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 from support.assignments import assign, make_rows, resume
 from support.fake_anneal import FakeAnneal
 from support.trainer_process import start_trainer
 
-ARGS = {"max_steps": 120, "lora_dropout": 0.1, "batch_size": 3, "gradient_accumulation_steps": 2, "save_steps": 7}
+ARGS: dict[str, Any] = {
+    "max_steps": 120,
+    "lora_dropout": 0.1,
+    "batch_size": 3,
+    "gradient_accumulation_steps": 2,
+    "save_steps": 7,
+}
 # Tests hide the GPU from their processes.
-SEES_GPU = {"CUDA_VISIBLE_DEVICES": "0"} if torch.cuda.is_available() else {}
+SEES_GPU: dict[str, Any] = {"CUDA_VISIBLE_DEVICES": "0"} if torch.cuda.is_available() else {}
 
 
 def main() -> None:
@@ -28,7 +35,7 @@ def main() -> None:
                 print(f"{optim}, {number.name}, resumed after step {step}: {equal}", flush=True)
 
 
-def train(folder: Path, optim: str, number: signal.Signals | None):
+def train(folder: Path, optim: str, number: signal.Signals | None) -> tuple[tuple[dict[int, float], bytes], int]:
     """((losses by step, the adapter's bytes), the step that the resumed training started from)."""
     anneal = FakeAnneal(assignment={}).start()
     assign(anneal, make_rows(17), optim=optim, **ARGS)

@@ -12,12 +12,13 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from support.assignments import assign, json_lines, make_rows
 from support.fake_anneal import FakeAnneal
 from support.trainer_process import start_trainer
-from torch.distributed import HashStore
+from torch.distributed import HashStore  # type: ignore[attr-defined]
 
 from anneal_runtime.contract import DEFAULT_ARGS
 from anneal_runtime.model_source import choose_device, default_dtype, load_causal_lm
@@ -31,7 +32,7 @@ from anneal_runtime.trainer.training_run import Plan
 
 CARDS = torch.cuda.device_count()
 PROCESSES = CARDS or 2
-ARGS = {"max_steps": 20 if CARDS else 3, "batch_size": 8 * PROCESSES if CARDS else 4}
+ARGS: dict[str, Any] = {"max_steps": 20 if CARDS else 3, "batch_size": 8 * PROCESSES if CARDS else 4}
 
 
 def main() -> None:
