@@ -1,6 +1,6 @@
 // Tells by its first rows for which method of training a file is.
 import type { Columns } from '../domain/dataset-report.ts'
-import { offeredMethods, type MethodName } from '../domain/method-table.ts'
+import type { MethodName } from '../domain/method-table.ts'
 import type { Storage } from '../storage/storage.ts'
 import { isProblem } from './dataset-row.ts'
 import { readDataset } from './read-dataset.ts'
@@ -10,8 +10,11 @@ const lookedAtRows = 20
 /** After decompression. */
 const lookedAtBytes = 32 * 1024 * 1024
 
-/** Rows of these have answers. A row that only lacks its answer is no prompt for reinforcement. */
-const withAnswers = offeredMethods.filter((method) => method !== 'reinforcement')
+/**
+ * Rows of these have answers. A row that only lacks its answer is no prompt for reinforcement. Supervised training would take
+ * judged answers, too, and learn the bad ones, so it comes last.
+ */
+const withAnswers = ['dpo', 'kto', 'supervised'] as const
 
 /** @returns the first method that takes one of the first rows; supervised where none does, and for chosen columns */
 export async function methodOfFile(storage: Storage, key: string, columns: Columns | null): Promise<MethodName> {

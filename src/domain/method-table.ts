@@ -73,7 +73,7 @@ export const trainingMethods = {
       },
     },
     defaultsByLossType: {},
-    takesRowsOf: ['supervised'],
+    takesRowsOf: ['supervised', 'kto'],
     series: ['entropy'],
     rateFactor: 1,
   },

@@ -288,9 +288,10 @@ test('asks for the method that the rows are of, and makes the same job again wit
   }))
   const ofDpo = methodsOfRows(methods, 'dpo')
   assert.deepEqual(
-    [methodsOfRows(methods, 'supervised'), ofDpo],
+    [methodsOfRows(methods, 'supervised'), methodsOfRows(methods, 'kto'), ofDpo],
     [
       ['supervised', 'reinforcement'],
+      ['kto', 'supervised'],
       ['dpo', 'kto'],
     ],
   )

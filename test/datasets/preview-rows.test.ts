@@ -193,6 +193,16 @@ test('rows of two answers are read for the method that takes the first of them, 
   assert.match(found.rows[1]?.error?.reason ?? '', /^is missing. This job's method is dpo/)
 })
 
+test('judged answers are read for kto, which the form of a new job then offers', async () => {
+  const judged = { prompt: 'Who?', completion: 'Me.' }
+  const methodOf = async (row: object) => {
+    const page = { ...asked, method: null, offset: 0, limit: 1 }
+    return (await previewRows(storing(Readable.from([Buffer.from(JSON.stringify(row))])), page, { tokenizers }))?.method
+  }
+  assert.equal(await methodOf({ ...judged, label: false }), 'kto')
+  assert.equal(await methodOf({ ...judged, label: 'sports' }), 'supervised')
+})
+
 test('prompts are read for reinforcement, unless a row has the answer that another one lacks', async () => {
   const page = { ...asked, method: null, offset: 0, limit: 10 }
   const read = async (...rows: object[]) => {
