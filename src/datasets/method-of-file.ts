@@ -11,22 +11,26 @@ const lookedAtRows = 20
 const lookedAtBytes = 32 * 1024 * 1024
 
 /**
- * Rows of these have answers. A row that only lacks its answer is no prompt for reinforcement. Supervised training would take
- * judged answers, too, and learn the bad ones, so it comes last.
+ * Rows of these have answers. A row that only lacks its answer is no prompt for reinforcement. Supervised training takes judged
+ * answers, too, and learns the bad ones, so it comes last.
  */
 const withAnswers = ['dpo', 'kto', 'supervised'] as const
 
-/** @returns the first method that takes one of the first rows; supervised where none does, and for chosen columns */
+/**
+ * @returns the first method that takes one of the first rows; kto if it takes all of them that have one answer, as other files may
+ * have a field label, too; supervised where no method takes a row, and for chosen columns
+ */
 export async function methodOfFile(storage: Storage, key: string, columns: Columns | null): Promise<MethodName> {
   const file = columns === null ? await storage.read(key) : null
   if (!file) return 'supervised'
-  let [seen, arePrompts] = [0, false]
-  const guess = () => (arePrompts ? 'reinforcement' : 'supervised')
+  let [seen, areJudged, arePrompts] = [0, false, false]
+  const guess = () => (areJudged ? 'kto' : arePrompts ? 'reinforcement' : 'supervised')
   try {
     for await (const batch of readDataset(file as AsyncIterable<Buffer>, lookedAtBytes))
       for (const raw of batch) {
         const method = 'problem' in raw ? undefined : withAnswers.find((each) => takes(each, raw.value))
-        if (method) return method
+        if (method === 'kto') areJudged = true
+        else if (method) return method
         arePrompts ||= !('problem' in raw) && takes('reinforcement', raw.value)
         if (++seen === lookedAtRows) return guess()
       }

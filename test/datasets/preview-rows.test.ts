@@ -195,12 +195,14 @@ test('rows of two answers are read for the method that takes the first of them, 
 
 test('judged answers are read for kto, which the form of a new job then offers', async () => {
   const judged = { prompt: 'Who?', completion: 'Me.' }
-  const methodOf = async (row: object) => {
+  const methodOf = async (...rows: object[]) => {
     const page = { ...asked, method: null, offset: 0, limit: 1 }
-    return (await previewRows(storing(Readable.from([Buffer.from(JSON.stringify(row))])), page, { tokenizers }))?.method
+    const file = rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+    return (await previewRows(storing(Readable.from([Buffer.from(file)])), page, { tokenizers }))?.method
   }
   assert.equal(await methodOf({ ...judged, label: false }), 'kto')
   assert.equal(await methodOf({ ...judged, label: 'sports' }), 'supervised')
+  assert.equal(await methodOf({ ...judged, label: true }, judged), 'supervised')
 })
 
 test('prompts are read for reinforcement, unless a row has the answer that another one lacks', async () => {
