@@ -193,28 +193,24 @@ test('rows of two answers are read for the method that takes the first of them, 
   assert.match(found.rows[1]?.error?.reason ?? '', /^is missing. This job's method is dpo/)
 })
 
-test('judged answers are read for kto, which the form of a new job then offers', async () => {
-  const judged = { prompt: 'Who?', completion: 'Me.' }
-  const methodOf = async (...rows: object[]) => {
-    const page = { ...asked, method: null, offset: 0, limit: 1 }
-    const file = rows.map((row) => `${JSON.stringify(row)}\n`).join('')
-    return (await previewRows(storing(Readable.from([Buffer.from(file)])), page, { tokenizers }))?.method
-  }
-  assert.equal(await methodOf({ ...judged, label: false }), 'kto')
-  assert.equal(await methodOf({ ...judged, label: 'sports' }), 'supervised')
-  assert.equal(await methodOf({ ...judged, label: true }, judged), 'supervised')
+const readBack = async (...rows: object[]) => {
+  const text = rows.map((row) => JSON.stringify(row)).join('\n')
+  const storage = { read: () => Promise.resolve(Readable.from([Buffer.from(text)])) } as unknown as Storage
+  const page = { ...asked, method: null, offset: 0, limit: 10 }
+  const { method, rows: shown } = (await previewRows(storage, page, { tokenizers })) ?? assert.fail()
+  return [method, shown.map(({ row, error }) => row?.input ?? error?.field)]
+}
+
+test('judged answers are read for kto, which the form of a new job then offers, if each row is judged', async () => {
+  const row = { prompt: 'Who?', completion: 'Me.' }
+  assert.deepEqual(await readBack({ ...row, label: false }), ['kto', ['Who?']])
+  assert.deepEqual(await readBack({ ...row, label: 'sports' }), ['supervised', ['Who?']])
+  assert.deepEqual(await readBack({ ...row, label: true }, row), ['supervised', ['Who?', 'Who?']])
 })
 
 test('prompts are read for reinforcement, unless a row has the answer that another one lacks', async () => {
-  const page = { ...asked, method: null, offset: 0, limit: 10 }
-  const read = async (...rows: object[]) => {
-    const text = rows.map((row) => JSON.stringify(row)).join('\n')
-    const storage = { read: () => Promise.resolve(Readable.from([Buffer.from(text)])) } as unknown as Storage
-    const { method, rows: shown } = (await previewRows(storage, page, { tokenizers })) ?? assert.fail()
-    return [method, shown.map(({ row, error }) => row?.input ?? error?.field)]
-  }
-  assert.deepEqual(await read({ prompt: 'Who?', key: 1 }), ['reinforcement', ['Who?']])
-  assert.deepEqual(await read({ prompt: 'Who?' }, { prompt: 'Why?', completion: 'So.' }), [
+  assert.deepEqual(await readBack({ prompt: 'Who?', key: 1 }), ['reinforcement', ['Who?']])
+  assert.deepEqual(await readBack({ prompt: 'Who?' }, { prompt: 'Why?', completion: 'So.' }), [
     'supervised',
     ['completion', 'Why?'],
   ])
