@@ -18,6 +18,8 @@ test('a score is what the program returns for the sample and its item', { skip }
     gradingRequest({ output_text: 'Bob' }, { answer: 'Ann' }),
   ]
   assert.deepEqual(await scoresOf(source, samples), [{ score: 1 }, { score: 0 }])
+  const asInOpenAiGuide = 'def grade(s, i): return s["choices"][0]["message"]["content"] == i["answer"]'
+  assert.deepEqual(await scoresOf(asInOpenAiGuide, samples), [{ score: 1 }, { score: 0 }])
 })
 
 test('the programs of an account that run are told, beside their bound', { skip }, async () => {
