@@ -63,7 +63,23 @@ async function drawAsItGrows(client: Client, id: string, page: readonly Metric[]
   if (!isTerminal) console.log(shown)
 }
 
-const rows = (list: Metric[]) => table(['STEP', 'LOSS', 'HELD-OUT LOSS', 'LEARNING RATE'], list.map(cellsOf))
+/** Shown where a job has them: the loss of a method of rewards or preferences says little. */
+const seriesColumns = [
+  ['reward', 'REWARD'],
+  ['valid_reward', 'HELD-OUT REWARD'],
+  ['rewards/margins', 'MARGIN'],
+  ['rewards/accuracies', 'ACCURACY'],
+  ['valid_rewards/accuracies', 'HELD-OUT ACCURACY'],
+] as const
+
+function rows(list: Metric[]): string {
+  const shown = seriesColumns.filter(([name]) => list.some(({ series }) => series?.[name] !== undefined))
+  const names = ['STEP', 'LOSS', 'HELD-OUT LOSS', 'LEARNING RATE', ...shown.map(([, title]) => title)]
+  return table(
+    names,
+    list.map((each) => [...cellsOf(each), ...shown.map(([name]) => each.series?.[name]?.toFixed(4) ?? '')]),
+  )
+}
 
 const cellsOf = (each: Metric) => [
   String(each.step),

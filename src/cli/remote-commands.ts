@@ -33,7 +33,11 @@ export const remoteCommands: Record<string, ListedCommand> = {
     summary: 'Lists the attempts of a training job with their costs, newest first.',
     load: () => import('./attempts.ts'),
   },
-  cancel: { summary: 'Cancels a training job, or all open ones.', load: () => import('./cancel.ts') },
+  cancel: {
+    summary:
+      'Cancels a training job, or all open ones. A cancelled job saves a checkpoint, from which resume continues it.',
+    load: () => import('./cancel.ts'),
+  },
   resume: {
     summary: 'Continues a training job that was cancelled, failed or ended early, from its newest checkpoint.',
     load: () => import('./resume.ts'),

@@ -163,8 +163,11 @@ function storedData(texts: readonly string[]) {
 
 function methodNamed(text = 'supervised'): MethodName {
   const name = offeredMethods.find((each) => each === (text === 'sft' ? 'supervised' : text))
-  if (!name) throw new UsageError(`--method takes ${methods}, not "${text}".`)
-  return name
+  if (name) return name
+  // Others name the losses of dpo as methods.
+  const isLoss = (trainingMethods.dpo.hyperparameters.loss_type.choices as readonly string[]).includes(text)
+  const hint = isLoss ? ` ${text} is a loss of dpo: --method dpo --set loss_type=${text}.` : ''
+  throw new UsageError(`--method takes ${methods}, not "${text}".${hint}`)
 }
 
 function graderIn({ grader }: Pick<Given, 'grader'>): unknown {

@@ -72,8 +72,8 @@ async function readPage(
     const rewardLine = rewardLines && (await rewardLines.next())
     const place = at++
     if (place < after) continue
-    if (groups.length === limit || sizeBytes > pageBytes) return { groups, next: place }
     if (row !== undefined && rowOf(line) !== row) continue
+    if (groups.length === limit || sizeBytes > pageBytes) return { groups, next: place }
     sizeBytes += line.length
     const rewarded = rewardLine?.done === false ? (JSON.parse(rewardLine.value.toString()) as RewardedGroup) : null
     groups.push(groupOf(JSON.parse(line.toString()) as SampledGroup, rewarded))

@@ -146,6 +146,7 @@ test('wrong options are refused before anything is uploaded', async () => {
   const before = asked.length
   for (const [args, says] of [
     [['--method', 'ppo'], /--method takes supervised, dpo, kto, reinforcement, not "ppo"/],
+    [['--method', 'orpo'], /orpo is a loss of dpo: --method dpo --set loss_type=orpo/],
     [['--method', 'reinforcement'], /A reinforcement job needs a grader/],
     [['--set', 'beta=0.2'], /beta is a hyperparameter of dpo, kto, not of supervised/],
     [['--method', 'dpo', '--set', 'rl_beta=0.2'], /The method dpo calls it beta/],

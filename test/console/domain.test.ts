@@ -397,9 +397,10 @@ test('the best and the worst answers of a step stand apart, and those without a 
   const sample = (index: number, reward: number | null) => ({
     ...{ index, reward, text: `a${index}`, tokens: 1, finish_reason: 'stop', grades: {}, error: null, advantage: null },
   })
+  const place = { dataset_id: null, line: null }
   const groups = [
-    { row: 0, prompt: 'Who?', item: {}, samples: [sample(0, 0.5), sample(1, 1), sample(2, null)] },
-    { row: 1, prompt: [{ role: 'user', content: 'Why?' }], item: {}, samples: [sample(0, 0)] },
+    { row: 0, ...place, prompt: 'Who?', item: {}, samples: [sample(0, 0.5), sample(1, 1), sample(2, null)] },
+    { row: 1, ...place, prompt: [{ role: 'user', content: 'Why?' }], item: {}, samples: [sample(0, 0)] },
   ]
   const { best, worst, unscored } = bestAndWorst(groups, 2)
   const told = (samples: typeof best) => samples.map(({ row, index, prompt }) => [row, index, prompt])

@@ -84,6 +84,7 @@ export function describeJob(job: Job): string {
     // Services of earlier releases do not say it.
     ['sent by', job.sent_by?.name ?? job.sent_by?.key_id],
     ['data set', job.datasets?.map(dataSetText).join(', ') ?? job.dataset.display_name],
+    ['method', job.method?.type],
     ['left out', job.skipped_rows ? `${job.skipped_rows} bad ${job.skipped_rows === 1 ? 'row' : 'rows'}` : null],
     ['progress', last && `step ${last.step}, loss ${last.loss.toFixed(4)}, ${Math.round(last.remaining_time)} s left`],
     ['cost', job.cost && moneyText(job.cost.micros, job.cost.currency)],

@@ -23,12 +23,15 @@ export async function cancelTrainingJob({
     const job = await tx.trainingJobs.lock(ctx.accountId, jobId)
     if (!job) throw jobNotFound(jobId)
     if (job.status !== 'CANCELLED' && isTerminal(job.status))
-      throw invalidInput('job_id', `Job ${jobId} is ${job.status} and cannot be cancelled.`)
+      throw invalidInput('job_id', `Job ${jobId} is ${job.status} and cannot be ${isPause ? 'paused' : 'cancelled'}.`)
     if (job.status !== 'CANCELLED' && !job.cancelRequestedAt)
       return void (await requestCancel(tx, ctx, job, { isPause }))
     if (isPause && !job.pauseRequestedAt)
       throw new ServiceError('conflict', `Job ${jobId} is cancelled and cannot be paused.`)
-    if (!isPause && job.pauseRequestedAt) await tx.trainingJobs.forgetPause(jobId)
+    if (!isPause && job.pauseRequestedAt) {
+      await tx.trainingJobs.forgetPause(jobId)
+      await note(tx, ctx, jobId, 'cancel')
+    }
   })
 }
 
@@ -41,8 +44,13 @@ export async function requestCancel(
 ): Promise<boolean> {
   const message = `${isPause ? 'Pausing' : 'Cancelling'} the job and releasing its resources.`
   if (!(await tx.trainingJobs.requestCancel(jobId, message, { isPause }))) return false
-  await tx.jobEvents.add(jobId, { kind: 'command', reason: isPause ? 'pause' : 'cancel', actor: `key:${by.apiKeyId}` })
+  await note(tx, by, jobId, isPause ? 'pause' : 'cancel')
   await tx.outbox.add({ workflowId: fineTuneWorkflowId(jobId), kind: 'cancel', generation, payload: { jobId } })
-  await recordAudit(tx, by, isPause ? 'job.pause' : 'job.cancel', jobId)
   return true
+}
+
+/** Tells the job's events and the audit trail who asked for it. */
+async function note(tx: Repositories, by: AuditOrigin, jobId: number, verb: 'pause' | 'cancel') {
+  await tx.jobEvents.add(jobId, { kind: 'command', reason: verb, actor: `key:${by.apiKeyId}` })
+  await recordAudit(tx, by, `job.${verb}`, jobId)
 }

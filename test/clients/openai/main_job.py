@@ -82,6 +82,8 @@ def a_job_is_paused_and_cancelled() -> None:
     assert until(other.id, "paused").finished_at is None
     assert client.fine_tuning.jobs.cancel(other.id).status == "cancelled"
     assert client.fine_tuning.jobs.retrieve(other.id).finished_at is not None
+    commands = [event for event in client.fine_tuning.jobs.list_events(other.id) if event.data["kind"] == "command"]
+    assert [event.data["reason"] for event in commands] == ["cancel", "pause"]
 
 
 @check

@@ -86,6 +86,9 @@ test('shows the groups of one row with their own rewards', async () => {
     groups.map(({ samples }) => samples[0]?.reward),
     [1, 3],
   )
+  // A next page is told only where it has something.
+  const nextOf = async (row: number) => (await reading(files)({ row, limit: 1 })).next
+  assert.deepEqual([await nextOf(4), await nextOf(1)], [2, null])
 })
 
 test('shows answers before they are graded', async () => {
