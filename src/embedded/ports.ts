@@ -48,9 +48,14 @@ async function keepOrChoose(name: PortName, kept: number | undefined, taken: Set
   return port
 }
 
+/** Stacks that start at the same time look in different places: a port is free until its program listens, seconds later. */
+const ownPorts = 120
+const places = (highestPort - lowestPort) / ownPorts
+
 async function findFree(taken: Set<number>): Promise<number> {
+  const own = lowestPort + (process.pid % places) * ownPorts
   for (let attempt = 0; attempt < 200; attempt++) {
-    const port = randomInt(lowestPort, highestPort)
+    const port = attempt < 100 ? own + randomInt(ownPorts) : randomInt(lowestPort, highestPort)
     if (taken.has(port) || !(await isFree(port))) continue
     taken.add(port)
     return port
