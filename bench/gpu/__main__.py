@@ -79,7 +79,7 @@ def run(command: Command, until: float) -> str | None:
         return "not begun: the time is over"
     folders = [ROOT / "runtime", ROOT / "runtime/tests", ROOT / "bench", HERE, os.environ.get("PYTHONPATH", "")]
     path = os.pathsep.join(map(str, folders))
-    # What it starts, such as trainers, ends with it.
+    # The session lets killpg end the trainers that the program starts, too.
     program = subprocess.Popen(
         [sys.executable, "-u", *command],
         cwd=ROOT / "runtime",

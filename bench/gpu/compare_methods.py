@@ -224,7 +224,7 @@ class Clock:
         seconds, allocated, in_use = time.perf_counter() - self._since, None, None
         if GPU:
             free, total = torch.cuda.mem_get_info()
-            # What torch keeps for later is still in use.
+            # This counts the memory that torch keeps for later, too.
             allocated, in_use = torch.cuda.max_memory_allocated() / 2**30, (total - free) / 2**30
         return Measured(tokens or tokens_seen - self._tokens_before, seconds, loss, allocated, in_use, asked)
 

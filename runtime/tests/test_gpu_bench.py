@@ -23,7 +23,7 @@ MODEL = str(ROOT / "models/anneal-tiny")
             *("resume_methods", [MODEL, "reinforcement"]),
             [f"reinforcement{base}, resumed after step 3 of 6: equal bit for bit" for base in ("", ", 4-bit base")],
         ),
-        # What a machine with one card runs.
+        # A machine with one card runs this.
         ("sharded", [MODEL, "--alone"], ["shared base, 1 process: ", "the losses of 3 steps differ by "]),
         pytest.param(
             *("sharded", [MODEL], ["shared base, 2 processes: ", "the losses of 3 steps differ by "]),

@@ -19,7 +19,7 @@ const comparedNames = [
   ['chosen_response', 'rejected_response'],
 ] as const
 
-/** Of ms-swift: the better answer stands where supervised rows have theirs. */
+/** Files of ms-swift have the better answer where supervised rows have theirs. */
 const otherForms = [
   [
     'chosen_response',

@@ -1,4 +1,4 @@
-// What is told about fields of rows that training does not read.
+// Tells users which fields of their rows training does not read.
 import type { DatasetReport } from './dataset-report.ts'
 
 const unreadInMessage = 5

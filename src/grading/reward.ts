@@ -1,8 +1,7 @@
 // Rewards of samples: each grader's score, and the formula that combines them.
 import { parseFormula } from '../domain/formula.ts'
-import type { ItemGrader, Reward } from '../domain/item-grader.ts'
+import { largestReward, type ItemGrader, type Reward } from '../domain/item-grader.ts'
 import type { EvalItem } from '../domain/eval-run.ts'
-import { largestReward } from '../domain/item-grader.ts'
 import type { Grading } from './grading-threads.ts'
 import { scoreFilled, type Found, type Scoring } from './score.ts'
 

@@ -1,4 +1,4 @@
-// What `anneal metrics` and `anneal rollouts` print of methods whose loss says little.
+// `anneal metrics` and `anneal rollouts` print more than the loss where the loss of a method says little.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRecordingService } from '../support/recording-service.ts'

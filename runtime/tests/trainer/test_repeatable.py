@@ -24,7 +24,7 @@ class Trained:
     """A step on a CPU that believes to be on the device."""
 
     def __init__(self, device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
-        # What the constructor sets for the whole process.
+        # The constructor of Repeatable sets these two for the whole process.
         monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         monkeypatch.setattr(torch.utils.deterministic, "fill_uninitialized_memory", True)
         model = add_adapter(load_causal_lm(TINY, CPU).model, replace(USUAL_ARGS, r_value=8), lambda *_: None)

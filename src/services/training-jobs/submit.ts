@@ -2,7 +2,6 @@ import { assertNever } from '../../domain/assert-never.ts'
 import type { CatalogueEntry } from '../../domain/catalogue.ts'
 import type { DataSource } from '../../domain/data-sources.ts'
 import type { Grader } from '../../domain/grader.ts'
-import { canonicalJson, sha256Hex } from '../../domain/identifiers.ts'
 import { canBeAsked } from '../../domain/model-reference.ts'
 import { invalidInput } from '../../domain/service-error.ts'
 import { resolveSharding } from '../../domain/base-sharding.ts'
@@ -30,6 +29,7 @@ import { trackersOf, type Integration } from '../trackers/accept.ts'
 import { notesOnAnswers, requireBoundedSampling, requireRowsOfStep } from './bounded-sampling.ts'
 import { isFitKnown, requireFit } from './require-fit.ts'
 import { checkFirstRows, resolveTask } from './reward-task.ts'
+import { specHash } from './spec-hash.ts'
 import { findStartModel, withShape, type FoundStart } from './start-model.ts'
 
 export type SubmitTrainingJobInput = DatasetReference & {
@@ -283,22 +283,3 @@ const frozen = ({ name, source, resources, contextLength, sha256 }: CatalogueEnt
   contextLength,
   sha256: sha256 ?? null,
 })
-
-/** A job resumes only from checkpoints with its own hash. */
-const specHash = ({ baseModel, args, dataKey, startFrom, method, sources }: TrainingSpec) =>
-  sha256Hex(
-    canonicalJson({
-      baseModel: { name: baseModel.name, source: baseModel.source, sha256: baseModel.sha256 },
-      args,
-      dataKey,
-      ...(sources && { sources: sources.map(({ dataKey: key, weight }) => ({ dataKey: key, weight })) }),
-      ...(startFrom && { startFrom: startFrom.modelName }),
-      ...(method && {
-        method: {
-          type: method.type,
-          hyperparameters: method.hyperparameters,
-          ...(method.task && { task: method.task }),
-        },
-      }),
-    }),
-  )
